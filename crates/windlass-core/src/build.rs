@@ -1,0 +1,80 @@
+//! One CI run of one commit, and what is known of a tree.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BuildId, Recipe, Sha, TaskId};
+use crate::task::BuildLane;
+use crate::time::Millis;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Build {
+    pub id: BuildId,
+    pub commit: Sha,
+    pub tree: Sha,
+    pub recipe: Recipe,
+    pub lane: BuildLane,
+    /// The task that asked first; others may wait for the same tree.
+    pub task: TaskId,
+    /// The how-manieth try of this tree and recipe.
+    pub nth: u32,
+    pub status: BuildStatus,
+    pub queued_at: Millis,
+    pub started_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum BuildStatus {
+    Waiting,
+    Running { slot: u32 },
+    Ended { outcome: BuildOutcome },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum BuildOutcome {
+    Passed {
+        tests: Option<u64>,
+    },
+    Failed {
+        tests: Option<u64>,
+        failing: Vec<String>,
+        log: String,
+    },
+    /// Could not run: blames nobody, says nothing about the tree.
+    Broke {
+        why: String,
+    },
+}
+
+impl BuildStatus {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running { .. } => "running",
+            Self::Ended { outcome: BuildOutcome::Passed { .. } } => "passed",
+            Self::Ended { outcome: BuildOutcome::Failed { .. } } => "failed",
+            Self::Ended { outcome: BuildOutcome::Broke { .. } } => "broke",
+        }
+    }
+}
+
+/// What a tree's tests say under a recipe. An unchanged tree is never tested twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeVerdict {
+    pub tree: Sha,
+    pub recipe: Recipe,
+    pub build: BuildId,
+    pub at: Millis,
+    #[serde(flatten)]
+    pub result: TreeResult,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum TreeResult {
+    Pass,
+    Fail { failing: Vec<String>, log: String },
+}

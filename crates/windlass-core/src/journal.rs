@@ -1,0 +1,181 @@
+//! The event log that people and programs read: what happened, once, in order.
+
+use serde::{Deserialize, Serialize};
+
+use crate::build::BuildOutcome;
+use crate::command::Command;
+use crate::id::{BuildId, EffectKey, IssueNumber, Recipe, SessionId, Sha, TaskId};
+use crate::session::{Role, WorkPhase};
+use crate::task::{BuildLane, Event};
+use crate::time::Millis;
+
+/// One line of the log, before it has a number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub at: Millis,
+    pub task: Option<TaskId>,
+    pub issue: Option<IssueNumber>,
+    pub fact: Fact,
+}
+
+/// What the log can say: an event of a task, or a fact about the factory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact {
+    Factory(FactoryFact),
+    Task(Event),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FactoryFact {
+    DaemonStarted {
+        epoch: u64,
+        pid: u32,
+        version: String,
+    },
+    DaemonStopped {
+        epoch: u64,
+    },
+    TaskClaimed {
+        title: String,
+        branch: String,
+        session: SessionId,
+    },
+    TaskMoved {
+        from: String,
+        to: String,
+        reason: String,
+        session: SessionId,
+    },
+    AgentRegistered {
+        session: SessionId,
+        role: Role,
+        predecessor: Option<SessionId>,
+    },
+    AgentTerminated {
+        session: SessionId,
+    },
+    HookUpdated {
+        session: SessionId,
+        work_phase: WorkPhase,
+    },
+    MergeReady {
+        head: Sha,
+    },
+    HandoffRequested {
+        session: SessionId,
+    },
+    OrchestratorStuck {
+        session: SessionId,
+    },
+    BuildQueued {
+        build: BuildId,
+        commit: Sha,
+        tree: Sha,
+        recipe: Recipe,
+        lane: BuildLane,
+    },
+    BuildStarted {
+        build: BuildId,
+        slot: u32,
+    },
+    BuildEnded {
+        build: BuildId,
+        commit: Sha,
+        tree: Sha,
+        recipe: Recipe,
+        outcome: BuildOutcome,
+    },
+    /// Main was moved by us, to a commit whose tree passed under `recipe` in `build`.
+    Landed {
+        commit: Sha,
+        tree: Sha,
+        recipe: Recipe,
+        build: BuildId,
+        from: Sha,
+        head: Sha,
+    },
+    /// Main was moved by somebody else.
+    MainMovedOutside {
+        from: Sha,
+        to: Sha,
+    },
+    QueuePaused {
+        reason: String,
+    },
+    QueueResumed,
+    Decided {
+        decision: String,
+    },
+    CommandTaken {
+        id: i64,
+        command: Command,
+        answer: String,
+    },
+    Paused,
+    Resumed,
+    EffectDone {
+        key: EffectKey,
+        effect: String,
+        attempt: u32,
+        adopted: bool,
+    },
+    EffectRetried {
+        key: EffectKey,
+        effect: String,
+        attempt: u32,
+        error: String,
+    },
+    EffectGivenUp {
+        key: EffectKey,
+        effect: String,
+        error: String,
+    },
+    WorkRescued {
+        reference: String,
+        commit: Sha,
+    },
+}
+
+impl Fact {
+    /// The stable name, equal to `kind` in stored JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Task(event) => event.name(),
+            Self::Factory(fact) => fact.kind(),
+        }
+    }
+}
+
+impl FactoryFact {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::DaemonStarted { .. } => "daemon_started",
+            Self::DaemonStopped { .. } => "daemon_stopped",
+            Self::TaskClaimed { .. } => "task_claimed",
+            Self::TaskMoved { .. } => "task_moved",
+            Self::AgentRegistered { .. } => "agent_registered",
+            Self::AgentTerminated { .. } => "agent_terminated",
+            Self::HookUpdated { .. } => "hook_updated",
+            Self::MergeReady { .. } => "merge_ready",
+            Self::HandoffRequested { .. } => "handoff_requested",
+            Self::OrchestratorStuck { .. } => "orchestrator_stuck",
+            Self::BuildQueued { .. } => "build_queued",
+            Self::BuildStarted { .. } => "build_started",
+            Self::BuildEnded { .. } => "build_ended",
+            Self::Landed { .. } => "landed",
+            Self::MainMovedOutside { .. } => "main_moved_outside",
+            Self::QueuePaused { .. } => "queue_paused",
+            Self::QueueResumed => "queue_resumed",
+            Self::Decided { .. } => "decided",
+            Self::CommandTaken { .. } => "command_taken",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::EffectDone { .. } => "effect_done",
+            Self::EffectRetried { .. } => "effect_retried",
+            Self::EffectGivenUp { .. } => "effect_given_up",
+            Self::WorkRescued { .. } => "work_rescued",
+        }
+    }
+}

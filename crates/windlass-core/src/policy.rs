@@ -1,0 +1,119 @@
+//! All numbers and names that a project may set, with their defaults.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Tasks that may hold a slot at once.
+    pub parallel: u32,
+    /// Changes that may wait for CI, critic, queue or a person before new work is taken.
+    pub max_open_changes: u32,
+    pub caps: Caps,
+    pub limits: Limits,
+    pub labels: Labels,
+}
+
+/// How often something may happen before it ends in a state that a person sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caps {
+    pub critic_rounds: u32,
+    pub ci_fixes: u32,
+    pub ci_infra_retries: u32,
+    pub nudges: u32,
+    pub restarts: u32,
+    pub restart_window: Span,
+    pub conflicts: u32,
+    /// Money per issue in millionths of a dollar.
+    pub cost_micro_usd: u64,
+}
+
+/// How long something may take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Active time of a worker, carried over all its iterations.
+    pub session: Span,
+    /// One CI run.
+    pub ci: Span,
+    /// From push to verdict, waiting for a CI slot included.
+    pub ci_wait: Span,
+    pub critic: Span,
+    pub renotify: Span,
+    pub answer: Span,
+    pub handoff: Span,
+    pub heartbeat: Span,
+    pub stale_after: Span,
+    pub stale_strikes: u32,
+    pub stale_dependency: Span,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labels {
+    pub backlog: String,
+    pub in_progress: String,
+    pub blocked: String,
+    pub underspecified: String,
+    pub priority: String,
+    pub needs_review: String,
+    pub abandon: String,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            parallel: 3,
+            max_open_changes: 6,
+            caps: Caps::default(),
+            limits: Limits::default(),
+            labels: Labels::default(),
+        }
+    }
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            critic_rounds: 3,
+            ci_fixes: 3,
+            ci_infra_retries: 1,
+            nudges: 2,
+            restarts: 2,
+            restart_window: Span::mins(30),
+            conflicts: 5,
+            cost_micro_usd: 5_000_000,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            session: Span::hours(2),
+            ci: Span::mins(30),
+            ci_wait: Span::hours(2),
+            critic: Span::hours(3),
+            renotify: Span::hours(6),
+            answer: Span::hours(24),
+            handoff: Span::secs(60),
+            heartbeat: Span::secs(60),
+            stale_after: Span::mins(5),
+            stale_strikes: 3,
+            stale_dependency: Span::days(30),
+        }
+    }
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            backlog: "backlog".into(),
+            in_progress: "in-progress".into(),
+            blocked: "blocked".into(),
+            underspecified: "underspecified".into(),
+            priority: "priority".into(),
+            needs_review: "loop:needs-review".into(),
+            abandon: "loop:abandon".into(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Order, slots, limits and dependencies, one rule a test.
+
+use super::*;
+use crate::policy::Policy;
+use crate::task::{Claim, Feedback, claim};
+
+fn issue(number: u64, labels: &[&str], body: &str) -> (IssueNumber, Candidate) {
+    let candidate = Candidate {
+        number: IssueNumber(number),
+        open: true,
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        created_at: Millis(i64::try_from(number).unwrap()),
+        on: deps::parse(body),
+    };
+    (candidate.number, candidate)
+}
+
+fn task(number: u64, state: State) -> Task {
+    let asked =
+        Claim { issue: IssueNumber(number), title: "t".into(), nth: 1, branch_prefix: "windlass/".into() };
+    let mut task = claim(&Policy::default(), asked, Millis(0)).task;
+    task.state = state;
+    task
+}
+
+fn waiting(number: u64, since: i64) -> Task {
+    let mut task = task(number, State::AwaitingSlot { feedback: Feedback::LimitOver });
+    task.since = Millis(since);
+    task
+}
+
+fn run(
+    policy: &Policy,
+    issues: &[(IssueNumber, Candidate)],
+    live: &[Task],
+    ended: &[u64],
+    hold: Option<Hold>,
+) -> Decision {
+    let issues: BTreeMap<IssueNumber, Candidate> = issues.iter().cloned().collect();
+    let live: Vec<&Task> = live.iter().collect();
+    let ended: BTreeSet<IssueNumber> = ended.iter().map(|n| IssueNumber(*n)).collect();
+    decide(policy, &Situation { now: Millis(0), issues: &issues, live: &live, ended: &ended, hold })
+}
+
+fn taken(decision: &Decision) -> Vec<u64> {
+    decision.take.iter().map(|number| number.0).collect()
+}
+
+#[test]
+fn orphans_then_priority_then_age() {
+    let issues = [
+        issue(1, &["backlog"], ""),
+        issue(2, &["backlog", "priority"], ""),
+        issue(3, &["in-progress"], ""),
+        issue(4, &["backlog"], ""),
+        issue(5, &[], ""),
+    ];
+    let decision = run(&Policy::default(), &issues, &[], &[], None);
+    assert_eq!(taken(&decision), [3, 2, 1]);
+    assert_eq!(decision.skipped[&IssueNumber(4)], Skip::NoSlot { parallel: 3 });
+    assert_eq!(decision.skipped[&IssueNumber(5)], Skip::NotInBacklog);
+}
+
+#[test]
+fn feedback_goes_before_new_work_and_the_oldest_first() {
+    let policy = Policy { parallel: 2, ..Policy::default() };
+    let live = [waiting(1, 20), waiting(2, 10), waiting(3, 30)];
+    let decision = run(&policy, &[issue(9, &["backlog"], "")], &live, &[], None);
+    let granted: Vec<&str> = decision.grant.iter().map(TaskId::as_str).collect();
+    assert_eq!(granted, ["2.1", "1.1"]);
+    assert_eq!(taken(&decision), [0u64; 0]);
+}
+
+#[test]
+fn paused_tasks_hold_no_slot_but_count_as_open_changes() {
+    let paused = || State::AwaitingHuman { question: "?".into(), notified_at: Millis(0) };
+    let live: Vec<Task> = (1..=6).map(|n| task(n, paused())).collect();
+    let work = [issue(9, &["backlog"], "")];
+    let roomy = Policy { max_open_changes: 7, ..Policy::default() };
+    assert_eq!(taken(&run(&roomy, &work, &live, &[], None)), [9]);
+    let tight = run(&Policy::default(), &work, &live, &[], None);
+    assert_eq!(tight.skipped[&IssueNumber(9)], Skip::TooManyOpenChanges { limit: 6 });
+}
+
+#[test]
+fn an_issue_has_one_task_and_is_not_taken_again_by_itself() {
+    let issues = [issue(1, &["backlog"], ""), issue(2, &["backlog"], "")];
+    let decision = run(&Policy::default(), &issues, &[task(1, State::Dispatched)], &[2], None);
+    assert_eq!(taken(&decision), [0u64; 0]);
+    assert_eq!(decision.skipped[&IssueNumber(2)], Skip::Ended);
+}
+
+#[test]
+fn dependencies_hold_an_issue_until_they_are_closed() {
+    let mut issues = [
+        issue(1, &["backlog"], "depends on #2"),
+        issue(2, &["other"], ""),
+        issue(3, &["backlog"], "depends on #99"),
+        issue(4, &["backlog"], "depends on #5"),
+        issue(5, &["backlog"], "depends on #4"),
+    ];
+    let decision = run(&Policy::default(), &issues, &[], &[], None);
+    let why = |n| decision.skipped[&IssueNumber(n)].clone();
+    assert_eq!(why(1), Skip::WaitsFor(vec![IssueNumber(2)]));
+    assert_eq!(why(3), Skip::MissingDependency(vec![IssueNumber(99)]));
+    assert_eq!(why(4), Skip::Circle(vec![IssueNumber(4), IssueNumber(5)]));
+    assert_eq!(why(5), why(4));
+    issues[1].1.open = false;
+    assert_eq!(taken(&run(&Policy::default(), &issues, &[], &[], None)), [1]);
+}
+
+#[test]
+fn a_hold_starts_and_resumes_nothing() {
+    let decision =
+        run(&Policy::default(), &[issue(1, &["backlog"], "")], &[waiting(2, 0)], &[], Some(Hold::Paused));
+    assert_eq!((decision.grant.len(), decision.take.len()), (0, 0));
+    assert_eq!(decision.skipped[&IssueNumber(1)], Skip::Held(Hold::Paused));
+}
+
+#[test]
+fn labels_keep_an_issue_out() {
+    let issues = [
+        issue(1, &["backlog", "blocked"], ""),
+        issue(2, &["backlog", "underspecified"], ""),
+        issue(3, &["backlog", "loop:abandon"], ""),
+    ];
+    let decision = run(&Policy::default(), &issues, &[], &[], None);
+    let why: Vec<&Skip> = decision.skipped.values().collect();
+    assert_eq!(why, [&Skip::Blocked, &Skip::Underspecified, &Skip::AbandonAsked]);
+}
+
+proptest::proptest! {
+    /// Whatever waits: never more at work than `parallel`, nothing taken twice, nothing decided twice.
+    #[test]
+    fn slots_are_never_exceeded(
+        parallel in 0u32..5, running in 0usize..5, waiting_n in 0usize..6, new in 0u64..8, open_limit in 0u32..8,
+    ) {
+        let policy = Policy { parallel, max_open_changes: open_limit, ..Policy::default() };
+        let mut live: Vec<Task> = (0..running).map(|n| task(100 + n as u64, State::Dispatched)).collect();
+        live.extend((0..waiting_n).map(|n| waiting(200 + n as u64, 0)));
+        let issues: Vec<_> = (1..=new).map(|n| issue(n, &["backlog"], "")).collect();
+        let decision = run(&policy, &issues, &live, &[], None);
+        let started = decision.grant.len() + decision.take.len();
+        proptest::prop_assert!(started <= (parallel as usize).saturating_sub(running));
+        let once: BTreeSet<_> = decision.take.iter().collect();
+        proptest::prop_assert_eq!(once.len(), decision.take.len());
+        proptest::prop_assert_eq!(decision.take.len() + decision.skipped.len(), issues.len());
+    }
+}

@@ -1,0 +1,99 @@
+//! The build is green and the critic reads the head.
+
+use super::{Move, Stale, Step, anywhere, in_ci};
+use crate::forge::ReviewDecision;
+use crate::id::{SessionId, Sha};
+use crate::message;
+use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State};
+use crate::verdict::{CriticReport, Decision, ledger_after};
+
+pub(super) fn on(
+    m: Move<'_>,
+    head: &Sha,
+    tree: &Sha,
+    review: &SessionId,
+    event: &Event,
+) -> Result<Step, Stale> {
+    match event {
+        Event::VerdictGiven { report } if report.head == *head => verdict(m, tree, review, report),
+        Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, review, why),
+        Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
+        Event::WorkFetched { head: new, tree, .. } => {
+            in_ci::new_head(stop_review(m, review), head, new, tree)
+        }
+        Event::Told { by, text } => {
+            stop_review(m, review).send_back(Feedback::Told { by: by.clone(), text: text.clone() })
+        }
+        Event::Due { deadline: Deadline::Critic } => {
+            stop_review(m, review).ask(message::critic_timeout(head))
+        }
+        Event::EffectFailed { effect, why } => {
+            stop_review(m, review).ask(message::effect_failed(effect, why))
+        }
+        Event::UsageSeen { .. }
+        | Event::ChangeOpened { .. }
+        | Event::MergeComplete { .. }
+        | Event::AbandonAsked { .. }
+        | Event::IssueClosed => anywhere::on(m, event),
+        Event::VerdictGiven { .. }
+        | Event::NoVerdict { .. }
+        | Event::Due { .. }
+        | Event::WorkspaceReady { .. }
+        | Event::SessionStarted { .. }
+        | Event::PhaseUnknown { .. }
+        | Event::TurnEnded { .. }
+        | Event::AgentCrashed { .. }
+        | Event::WorkRejected { .. }
+        | Event::LimitHit { .. }
+        | Event::ContextWarning { .. }
+        | Event::HandoffComplete { .. }
+        | Event::BuildPassed { .. }
+        | Event::BuildFailed { .. }
+        | Event::BuildBroke { .. }
+        | Event::MergeConflict { .. }
+        | Event::Ejected { .. }
+        | Event::AlreadyOnMain { .. }
+        | Event::Answered { .. }
+        | Event::RetryAsked { .. }
+        | Event::SlotGranted => Err(Stale),
+    }
+}
+
+fn stop_review<'a>(mut m: Move<'a>, review: &SessionId) -> Move<'a> {
+    m.order(Effect::StopSession { session: review.clone() });
+    m
+}
+
+fn verdict(m: Move<'_>, tree: &Sha, review: &SessionId, report: &CriticReport) -> Result<Step, Stale> {
+    let mut m = stop_review(m, review);
+    m.task.findings = ledger_after(&m.task.findings, report);
+    let body = message::review(&m.task, report);
+    let decision = match report.verdict {
+        Decision::Approve => ReviewDecision::Approved,
+        Decision::RequestChanges | Decision::Block => ReviewDecision::ChangesRequested,
+    };
+    m.order(Effect::PostReview { head: report.head.clone(), decision, body });
+    match report.verdict {
+        Decision::Approve => m.go(State::Queued { head: report.head.clone(), tree: tree.clone() }),
+        Decision::Block => m.abandon(AbandonReason::BlockedByCritic),
+        Decision::RequestChanges => {
+            m.task.tally.critic_rounds += 1;
+            if m.task.tally.critic_rounds >= m.policy.caps.critic_rounds {
+                return m.abandon(AbandonReason::Iterations);
+            }
+            let (round, text) = (m.task.tally.critic_rounds, message::findings(&m.task, report));
+            m.send_back(Feedback::ChangesRequested { round, text })
+        }
+    }
+}
+
+/// No verdict is never an approval: one more session, then a person is asked.
+fn no_verdict(m: Move<'_>, head: &Sha, tree: &Sha, review: &SessionId, why: &str) -> Result<Step, Stale> {
+    let mut m = stop_review(m, review);
+    if m.task.tally.no_verdicts >= 1 {
+        return m.ask(message::no_verdict(head, why));
+    }
+    m.task.tally.no_verdicts += 1;
+    let review = in_ci::start_review(&mut m, head);
+    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), review })
+}

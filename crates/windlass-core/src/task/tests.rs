@@ -1,0 +1,273 @@
+//! Stories: events in, states and orders out.
+
+use super::*;
+use crate::id::Sha;
+use crate::policy::Policy;
+use crate::verdict::{Category, CriticComment, CriticReport, Decision, Severity};
+
+/// Tells a task's story: each word is an event, each word of the answer a state, or `!` for a stale event.
+fn story(words: &str) -> String {
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    let told: Vec<String> = words.split_whitespace().map(|word| teller.tell(&policy, word)).collect();
+    told.join(" ")
+}
+
+fn sha(n: u64) -> Sha {
+    Sha::parse(&format!("{n:040x}")).unwrap()
+}
+
+struct Teller {
+    task: Task,
+    at: Millis,
+    heads: u64,
+    orders: Vec<Effect>,
+}
+
+impl Teller {
+    fn new(policy: &Policy) -> Self {
+        let asked = Claim {
+            issue: crate::id::IssueNumber(7),
+            title: "Sort the list".into(),
+            nth: 1,
+            branch_prefix: "windlass/".into(),
+        };
+        let step = claim(policy, asked, Millis(0));
+        Self { task: step.task, at: Millis(0), heads: 0, orders: step.effects }
+    }
+
+    fn tell(&mut self, policy: &Policy, word: &str) -> String {
+        self.at = self.at + Span::secs(60);
+        let event = self.event(word);
+        match step(policy, &self.task, self.at, &event) {
+            Ok(step) => {
+                self.task = step.task;
+                self.orders = step.effects;
+                short(&self.task.state)
+            }
+            Err(Stale) => "!".into(),
+        }
+    }
+
+    fn event(&mut self, word: &str) -> Event {
+        let session = self.task.session.clone();
+        let (head, tree) = (sha(self.heads), sha(1_000 + self.heads));
+        match word {
+            "start" => Event::SessionStarted { session },
+            "signal" => Event::PhaseSeen { session, phase: Phase::AwaitingCi },
+            "done" => Event::PhaseSeen { session, phase: Phase::Done },
+            "ask" => Event::PhaseSeen { session, phase: Phase::Escalate { reason: "which?".into() } },
+            "fail" => Event::PhaseSeen { session, phase: Phase::Failed { reason: "no way".into() } },
+            "refuse" => {
+                let phase = Phase::Failed { reason: "refused: too_large".into() };
+                Event::PhaseSeen { session, phase }
+            }
+            "work" => {
+                self.heads += 1;
+                Event::WorkFetched { session, head: sha(self.heads), tree: sha(1_000 + self.heads) }
+            }
+            "nothing" => Event::WorkRejected { session, why: Rejection::NothingCommitted },
+            "gone" => Event::WorkRejected { session, why: Rejection::WorkspaceGone },
+            "stop" => Event::TurnEnded { session },
+            "crash" => Event::AgentCrashed { session, how: Crash::Killed { signal: 9 } },
+            "limit" => {
+                Event::LimitHit { session, until: self.at + Span::hours(1), what: "rate limit".into() }
+            }
+            "full" => Event::ContextWarning { session, urgency: Urgency::High },
+            "handed" => Event::HandoffComplete { session },
+            "cost" => Event::UsageSeen { session, cost_micro_usd: 2_000_000 },
+            "green" => Event::BuildPassed { tree },
+            "red" => Event::BuildFailed { tree, failing: vec!["t1".into()], log: "boom".into() },
+            "broke" => Event::BuildBroke { tree, why: "no disk".into() },
+            "approve" => Event::VerdictGiven { report: report(head, Decision::Approve) },
+            "changes" => Event::VerdictGiven { report: report(head, Decision::RequestChanges) },
+            "block" => Event::VerdictGiven { report: report(head, Decision::Block) },
+            "old-approve" => Event::VerdictGiven { report: report(sha(900), Decision::Approve) },
+            "mute" => Event::NoVerdict { head, why: "not JSON".into() },
+            "conflict" => Event::MergeConflict { head, files: vec!["a".into()], commits: vec![] },
+            "eject" => Event::Ejected { head, failing: vec![], log: String::new() },
+            "land" => Event::MergeComplete { head, commit: sha(5_000) },
+            "slot" => Event::SlotGranted,
+            "answer" => Event::Answered { by: "ann".into(), text: "blue".into() },
+            "tell" => Event::Told { by: "ann".into(), text: "hurry".into() },
+            "abandon" => Event::AbandonAsked { by: "ann".into() },
+            "retry" => Event::RetryAsked { by: "ann".into() },
+            "closed" => Event::IssueClosed,
+            "late" => {
+                let (at, _) = wake_at(&Policy::default(), &self.task).expect("a deadline");
+                self.at = at;
+                due(&Policy::default(), &self.task, at).expect("it has come")
+            }
+            "broken-effect" => Event::EffectFailed { effect: "push_branch".into(), why: "denied".into() },
+            other => panic!("no such word: {other}"),
+        }
+    }
+}
+
+fn report(head: Sha, verdict: Decision) -> CriticReport {
+    let comment = CriticComment {
+        severity: Severity::Sev2,
+        category: Category::Tests,
+        file: Some("a.sh".into()),
+        line: Some(3),
+        message: "no test".into(),
+        finding: None,
+    };
+    let comments = if verdict == Decision::Approve { vec![] } else { vec![comment] };
+    CriticReport { head, verdict, summary: String::new(), comments }
+}
+
+fn short(state: &State) -> String {
+    match state {
+        State::Abandoned { reason } => format!("ABANDONED({})", reason.word()),
+        State::Revising { feedback, .. } => format!("REVISING({})", feedback.word()),
+        State::Dispatched
+        | State::Running { .. }
+        | State::AwaitingCi { .. }
+        | State::AwaitingCritic { .. }
+        | State::AwaitingSlot { .. }
+        | State::AwaitingHuman { .. }
+        | State::Limited { .. }
+        | State::HandingOff { .. }
+        | State::Queued { .. }
+        | State::Merged { .. }
+        | State::Closed { .. } => state.name().to_owned(),
+    }
+}
+
+#[test]
+fn the_straight_way_to_main() {
+    insta::assert_snapshot!(story("start signal work stop green approve land"),
+        @"RUNNING RUNNING AWAITING_CI ! AWAITING_CRITIC QUEUED MERGED");
+}
+
+#[test]
+fn red_goes_back_to_the_same_session_until_the_cap() {
+    insta::assert_snapshot!(story("start signal work red slot signal work green approve land"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_SLOT REVISING(ci_failed) REVISING(ci_failed) AWAITING_CI AWAITING_CRITIC QUEUED MERGED");
+    insta::assert_snapshot!(
+        story("start signal work red slot signal work red slot signal work red slot signal work red"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_SLOT REVISING(ci_failed) REVISING(ci_failed) AWAITING_CI AWAITING_SLOT REVISING(ci_failed) REVISING(ci_failed) AWAITING_CI AWAITING_SLOT REVISING(ci_failed) REVISING(ci_failed) AWAITING_CI ABANDONED(ci_exhausted)");
+}
+
+#[test]
+fn the_critic_is_heard_three_times_and_block_is_final() {
+    insta::assert_snapshot!(
+        story("start signal work green changes slot signal work green changes slot signal work green changes"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC AWAITING_SLOT REVISING(changes_requested) REVISING(changes_requested) AWAITING_CI AWAITING_CRITIC AWAITING_SLOT REVISING(changes_requested) REVISING(changes_requested) AWAITING_CI AWAITING_CRITIC ABANDONED(iterations)");
+    insta::assert_snapshot!(story("start signal work green block"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC ABANDONED(blocked_by_critic)");
+}
+
+#[test]
+fn no_verdict_and_an_old_verdict_are_never_an_approval() {
+    insta::assert_snapshot!(story("start signal work green old-approve mute mute approve"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC ! AWAITING_CRITIC AWAITING_HUMAN !");
+}
+
+#[test]
+fn a_broken_build_is_tried_once_more_then_a_person_is_asked() {
+    insta::assert_snapshot!(story("start signal work broke broke answer slot"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CI AWAITING_HUMAN AWAITING_SLOT REVISING(answer)");
+}
+
+#[test]
+fn a_question_waits_for_its_answer_and_not_for_ever() {
+    insta::assert_snapshot!(story("start ask stop tell slot signal work"),
+        @"RUNNING AWAITING_HUMAN ! AWAITING_SLOT REVISING(answer) REVISING(answer) AWAITING_CI");
+    insta::assert_snapshot!(story("start ask late late late late"),
+        @"RUNNING AWAITING_HUMAN AWAITING_HUMAN AWAITING_HUMAN AWAITING_HUMAN ABANDONED(no_human_answer)");
+}
+
+#[test]
+fn silence_is_nudged_twice() {
+    insta::assert_snapshot!(story("start stop stop stop"), @"RUNNING RUNNING RUNNING ABANDONED(idle_prompt)");
+    insta::assert_snapshot!(story("start done nothing done nothing done nothing"),
+        @"RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(agent_failed)");
+    insta::assert_snapshot!(story("start signal gone"), @"RUNNING RUNNING ABANDONED(crash_recovery_failed)");
+}
+
+#[test]
+fn a_crash_brings_a_successor_but_not_for_ever() {
+    insta::assert_snapshot!(story("start crash start crash start crash"),
+        @"RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(crash_recovery_failed)");
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    teller.tell(&policy, "start");
+    let first = teller.task.session.clone();
+    teller.tell(&policy, "crash");
+    assert_ne!(teller.task.session, first);
+    let Some(Effect::StartSession { start: Start::Recover { predecessor }, .. }) = teller.orders.last()
+    else {
+        panic!("{:?}", teller.orders)
+    };
+    assert_eq!(*predecessor, first);
+}
+
+#[test]
+fn late_words_of_an_earlier_session_change_nothing() {
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    teller.tell(&policy, "start");
+    let old = Event::TurnEnded { session: teller.task.session.clone() };
+    teller.tell(&policy, "crash");
+    assert_eq!(step(&policy, &teller.task, teller.at, &old), Err(Stale));
+}
+
+#[test]
+fn the_queue_sends_conflicts_and_red_candidates_back() {
+    insta::assert_snapshot!(story("start signal work green approve conflict slot signal work green approve eject slot"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC QUEUED AWAITING_SLOT REVISING(conflict) REVISING(conflict) AWAITING_CI AWAITING_CRITIC QUEUED AWAITING_SLOT REVISING(gate_failed)");
+}
+
+#[test]
+fn a_refusal_and_a_failure_end_with_their_reason_and_can_be_retried() {
+    insta::assert_snapshot!(story("start refuse retry start fail"),
+        @"RUNNING ABANDONED(refused/too_large) DISPATCHED RUNNING ABANDONED(agent_failed)");
+}
+
+#[test]
+fn a_merge_that_git_proves_wins_over_every_other_story() {
+    insta::assert_snapshot!(story("start signal work green approve abandon land land"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC QUEUED ABANDONED(operator) MERGED !");
+}
+
+#[test]
+fn limits_hand_offs_budgets_and_closed_issues() {
+    insta::assert_snapshot!(story("start limit late slot"), @"RUNNING LIMITED AWAITING_SLOT REVISING(limit_over)");
+    insta::assert_snapshot!(story("start full handed start signal"), @"RUNNING HANDING_OFF RUNNING RUNNING RUNNING");
+    insta::assert_snapshot!(story("start full late start"), @"RUNNING HANDING_OFF RUNNING RUNNING");
+    insta::assert_snapshot!(story("start cost cost cost"), @"RUNNING RUNNING RUNNING ABANDONED(budget)");
+    insta::assert_snapshot!(story("start late"), @"RUNNING ABANDONED(wall_clock)");
+    insta::assert_snapshot!(story("start closed"), @"RUNNING CLOSED");
+    insta::assert_snapshot!(story("broken-effect retry"), @"ABANDONED(agent_failed) DISPATCHED");
+}
+
+#[test]
+fn active_time_is_carried_over_and_waiting_is_free() {
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    for word in "start signal work red".split_whitespace() {
+        teller.tell(&policy, word);
+    }
+    assert_eq!(teller.task.tally.active, Span::mins(3), "CI time is free");
+    for word in "slot signal".split_whitespace() {
+        teller.tell(&policy, word);
+    }
+    assert_eq!(teller.task.tally.active, Span::mins(4), "waiting for a slot is free");
+}
+
+#[test]
+fn a_task_that_ends_well_leaves_nothing_and_one_that_does_not_keeps_its_workspace() {
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    for word in "start signal work green approve land".split_whitespace() {
+        teller.tell(&policy, word);
+    }
+    let names: Vec<&str> = teller.orders.iter().map(Effect::name).collect();
+    assert_eq!(names, ["stop_session", "remove_workspace", "set_labels", "comment", "close_issue"]);
+    let mut teller = Teller::new(&policy);
+    teller.tell(&policy, "fail");
+    let names: Vec<&str> = teller.orders.iter().map(Effect::name).collect();
+    assert_eq!(names, ["stop_session", "set_labels", "comment"]);
+}

@@ -1,0 +1,47 @@
+//! Makes outside text safe to show and to say: bounded, without control characters.
+
+/// One line of at most `max` characters; control characters become spaces.
+pub fn one_line(text: &str, max: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clip(clean.trim(), max)
+}
+
+/// Keeps line breaks and tabs, drops other control characters and hidden ones that could carry orders.
+pub fn clean(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect()
+}
+
+/// At most `max` characters, with an ellipsis where something was cut.
+pub fn clip(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+    }
+}
+
+/// At most `max` bytes, cut at a character, with a marker that says how much is missing.
+pub fn bounded(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let cut = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}\n[… {} more bytes not shown]", &text[..cut], text.len() - cut)
+}
+
+/// Zero-width, bidirectional and tag characters: invisible to a person, readable by a model.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_and_control_characters_do_not_pass() {
+        assert_eq!(one_line("a\u{1b}[31mb\nc", 80), "a [31mb c");
+        assert_eq!(clean("a\u{200b}b\u{e0041}\u{7}\tc\n"), "ab\tc\n");
+        assert_eq!(clip("äöü", 2), "äö…");
+        assert_eq!(bounded("äöü", 3), "ä\n[… 4 more bytes not shown]");
+    }
+}
