@@ -138,6 +138,7 @@ pub fn crash(how: &Crash) -> String {
         Crash::Exited { code } => format!("the agent ended with exit code {code}"),
         Crash::Killed { signal } => format!("the agent was ended by signal {signal}"),
         Crash::Vanished => "the agent vanished".into(),
+        Crash::Stopped => "the factory was taken down".into(),
         Crash::Silent => "the agent showed no sign of work".into(),
         Crash::Provider { what } => format!("the provider failed: {}", one_line(what, 200)),
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{IssueNumber, SessionId, TaskId};
+use crate::id::{IssueNumber, SessionId, Sha, TaskId};
 use crate::policy::Limits;
 use crate::task::State;
 use crate::time::{Millis, Span};
@@ -53,9 +53,12 @@ pub struct Identity {
     pub predecessor_id: Option<SessionId>,
     /// Consecutive checks without a sign of life.
     pub strikes: u32,
-    /// The last head of the work that this session was asked about (review only).
-    #[serde(default)]
-    pub head: Option<String>,
+    /// The head that a review session reads.
+    pub head: Option<Sha>,
+    /// Which write of the phase file was acted on last.
+    pub phase_mark: Option<String>,
+    /// How far the shim's facts were read.
+    pub facts_read: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -19,6 +19,10 @@ pub enum Effect {
         session: SessionId,
         text: String,
     },
+    /// Starts the process of a session that has unheard messages but none to hear them.
+    WakeSession {
+        session: SessionId,
+    },
     StopSession {
         session: SessionId,
     },
@@ -138,6 +142,7 @@ impl Effect {
             Self::MakeWorkspace { .. } => "make_workspace",
             Self::StartSession { .. } => "start_session",
             Self::Say { .. } => "say",
+            Self::WakeSession { .. } => "wake_session",
             Self::StopSession { .. } => "stop_session",
             Self::FetchWork { .. } => "fetch_work",
             Self::PushBranch { .. } => "push_branch",
@@ -161,6 +166,7 @@ impl Effect {
             Self::MakeWorkspace { .. }
             | Self::StartSession { .. }
             | Self::Say { .. }
+            | Self::WakeSession { .. }
             | Self::StopSession { .. }
             | Self::FetchWork { .. }
             | Self::PushBranch { .. }

@@ -54,6 +54,8 @@ pub enum Crash {
     },
     /// The process is gone and left no trace of its end.
     Vanished,
+    /// Ended by us because the factory was taken down; counts as no crash.
+    Stopped,
     /// Alive, but without any sign of work for too long.
     Silent,
     /// The provider's API failed for good.

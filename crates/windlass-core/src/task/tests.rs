@@ -142,6 +142,11 @@ fn the_straight_way_to_main() {
 }
 
 #[test]
+fn a_fast_agent_may_signal_before_its_start_is_known() {
+    insta::assert_snapshot!(story("signal start work"), @"RUNNING RUNNING AWAITING_CI");
+}
+
+#[test]
 fn red_goes_back_to_the_same_session_until_the_cap() {
     insta::assert_snapshot!(story("start signal work red slot signal work green approve land"),
         @"RUNNING RUNNING AWAITING_CI AWAITING_SLOT REVISING(ci_failed) REVISING(ci_failed) AWAITING_CI AWAITING_CRITIC QUEUED MERGED");

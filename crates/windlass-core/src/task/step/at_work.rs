@@ -87,10 +87,23 @@ fn phase_seen(mut m: Move<'_>, phase: &Phase) -> Result<Step, Stale> {
     }
 }
 
-/// Remembers the signal, so that the end of the turn is not taken for silence.
+/// Remembers the signal, so that the end of the turn is not taken for silence. Who signals has started, and a
+/// session that has work ready need not be replaced any more.
 fn hear(m: &mut Move<'_>, phase: &Phase) {
-    if let State::Running { heard } | State::Revising { heard, .. } = &mut m.task.state {
-        *heard = Some(phase.clone());
+    match &mut m.task.state {
+        State::Running { heard } | State::Revising { heard, .. } => *heard = Some(phase.clone()),
+        state @ (State::Dispatched | State::HandingOff { .. }) => {
+            *state = State::Running { heard: Some(phase.clone()) };
+        }
+        State::AwaitingCi { .. }
+        | State::AwaitingCritic { .. }
+        | State::AwaitingSlot { .. }
+        | State::AwaitingHuman { .. }
+        | State::Limited { .. }
+        | State::Queued { .. }
+        | State::Merged { .. }
+        | State::Closed { .. }
+        | State::Abandoned { .. } => {}
     }
 }
 
@@ -163,6 +176,10 @@ fn rejected(mut m: Move<'_>, why: &Rejection) -> Result<Step, Stale> {
 /// The process was lost in the middle of its turn: bring it back, but not for ever.
 fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
     if heard(&m) {
+        return m.stay();
+    }
+    if *how == Crash::Stopped {
+        m.succeed(|predecessor| Start::Recover { predecessor });
         return m.stay();
     }
     let (at, window) = (m.at, m.policy.caps.restart_window);
