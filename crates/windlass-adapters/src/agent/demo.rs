@@ -1,0 +1,30 @@
+//! The agent that comes with us: scripted, needs no model and no network.
+
+use std::path::PathBuf;
+
+use super::stream_json;
+use super::{Driver, Seen, SessionContext};
+use crate::shim::{Framing, Launch};
+
+#[derive(Debug, Clone)]
+pub struct Demo {
+    windlass: PathBuf,
+}
+
+impl Demo {
+    pub fn new(windlass: PathBuf) -> Self {
+        Self { windlass }
+    }
+}
+
+impl Driver for Demo {
+    fn launch(&self, context: &SessionContext) -> Launch {
+        let windlass = self.windlass.to_string_lossy().into_owned();
+        let argv = vec![windlass, "demo-agent".to_owned(), "--role".to_owned(), context.role.clone()];
+        context.launch(argv, Framing::StreamJson)
+    }
+
+    fn read(&self, line: &str) -> Vec<Seen> {
+        stream_json::read(line)
+    }
+}

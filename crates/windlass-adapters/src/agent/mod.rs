@@ -1,0 +1,50 @@
+//! Agent programs: how each is started and what its lines mean. Translation only.
+
+mod command;
+mod context;
+mod demo;
+mod stream_json;
+
+pub use command::Command;
+pub use context::{Limits, SessionContext};
+pub use demo::Demo;
+
+use crate::shim::Launch;
+
+/// One kind of agent program.
+pub trait Driver: Send + Sync {
+    /// What to run for a session.
+    fn launch(&self, context: &SessionContext) -> Launch;
+
+    /// What one line of the transcript says; nothing for a line that tells us nothing.
+    fn read(&self, line: &str) -> Vec<Seen>;
+}
+
+/// Something an agent was seen to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    Said(String),
+    Tool {
+        name: String,
+        target: Option<String>,
+    },
+    Usage(Usage),
+    TurnResult {
+        is_error: bool,
+        text: String,
+    },
+    /// The provider's name for the conversation, by which it can be resumed.
+    ProviderSession(String),
+}
+
+/// What a turn used up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub input: u64,
+    pub cache_write: u64,
+    pub cache_read: u64,
+    pub output: u64,
+    pub model: Option<String>,
+    /// As the program says it: some count from the start of the process, not of the turn.
+    pub cost_micro_usd: Option<u64>,
+}

@@ -1,0 +1,109 @@
+//! Embedded CI: a command in a checkout, run by a shim. Translation only; what red means is decided elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+use crate::shim::{Exit, Framing, LOG, Launch, SESSION_DIR, ShimError, client};
+
+const HEAD_BYTES: u64 = 64 * 1024;
+const TAIL_BYTES: u64 = 256 * 1024;
+
+/// One build as it is to be run.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// Given to `sh -c`.
+    pub command: String,
+    pub checkout: PathBuf,
+    /// The shim's folder.
+    pub folder: PathBuf,
+    pub home: PathBuf,
+    pub temp: PathBuf,
+    /// Where programs are found.
+    pub search_path: String,
+    /// Declared in the configuration; cannot replace what we declare ourselves.
+    pub env: BTreeMap<String, String>,
+    pub wall_limit_ms: i64,
+    pub max_log_bytes: u64,
+}
+
+/// What came of a build, uninterpreted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawOutcome {
+    pub exit: Exit,
+    pub log_bytes: u64,
+    pub log_head: String,
+    /// Does not repeat what `log_head` has.
+    pub log_tail: String,
+}
+
+pub fn launch(build: &Build) -> Launch {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut env = build.env.clone();
+    for (key, value) in [
+        ("PATH", build.search_path.clone()),
+        ("HOME", text(&build.home)),
+        ("TMPDIR", text(&build.temp)),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("TERM", "dumb".to_owned()),
+        ("CI", "true".to_owned()),
+        ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
+        (SESSION_DIR, text(&build.folder)),
+    ] {
+        env.insert(key.to_owned(), value);
+    }
+    Launch {
+        argv: vec!["sh".to_owned(), "-c".to_owned(), build.command.clone()],
+        env,
+        cwd: build.checkout.clone(),
+        framing: Framing::Once,
+        wall_limit_ms: Some(build.wall_limit_ms),
+        keep_warm_ms: 0,
+        max_line_bytes: 1 << 20,
+        max_output_bytes: build.max_log_bytes,
+        term_grace_ms: 2_000,
+    }
+}
+
+/// How the build in `folder` ended; `None` while it runs.
+pub fn read_outcome(folder: &Path) -> Result<Option<RawOutcome>, ShimError> {
+    let Some(exit) = client::exit(folder)? else { return Ok(None) };
+    let log = folder.join(LOG);
+    let head = files::read_head(&log, HEAD_BYTES)?.unwrap_or_default();
+    let (log_bytes, tail) = match files::read_tail(&log, TAIL_BYTES)? {
+        Some(part) => {
+            let start = part.file_len - part.bytes.len() as u64;
+            let repeated = usize::try_from((head.len() as u64).saturating_sub(start)).unwrap_or(usize::MAX);
+            (part.file_len, part.bytes[repeated.min(part.bytes.len())..].to_vec())
+        }
+        None => (0, Vec::new()),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Some(RawOutcome { exit, log_bytes, log_head: text(&head), log_tail: text(&tail) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_and_tail_do_not_overlap() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read_outcome(folder.path()).unwrap(), None);
+        let exit = Exit { code: Some(1), ..Exit::default() };
+        files::write_json(&folder.path().join(crate::shim::EXIT), &exit).unwrap();
+        let outcome = read_outcome(folder.path()).unwrap().unwrap();
+        assert_eq!((outcome.log_bytes, outcome.log_head.as_str(), outcome.exit), (0, "", exit));
+
+        for lines in [10, 10_000, 100_000] {
+            let all: String = (0..lines).map(|n| format!("{n}\n")).collect();
+            std::fs::write(folder.path().join(LOG), &all).unwrap();
+            let outcome = read_outcome(folder.path()).unwrap().unwrap();
+            assert_eq!(outcome.log_bytes, all.len() as u64);
+            assert!(all.starts_with(&outcome.log_head) && all.ends_with(&outcome.log_tail));
+            let kept = outcome.log_head.len() + outcome.log_tail.len();
+            assert_eq!(kept, all.len().min((HEAD_BYTES + TAIL_BYTES) as usize));
+        }
+    }
+}

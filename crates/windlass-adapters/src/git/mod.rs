@@ -1,0 +1,25 @@
+//! The project's repository, through the git program and never through a folder that an agent can write.
+
+mod bare;
+mod clone;
+mod error;
+mod fetch;
+mod history;
+mod merge;
+mod names;
+mod recover;
+mod refs;
+mod rescue;
+mod run;
+mod slot;
+
+pub use bare::BareRepo;
+pub use error::GitError;
+pub use fetch::{Elsewhere, FetchError, Fetched};
+pub use history::{Diff, Touch};
+pub use merge::Merged;
+pub use recover::Recovered;
+pub use refs::{Expect, Swap};
+pub use rescue::{RescueError, Saved};
+pub use run::Git;
+pub use slot::Slot;

@@ -1,0 +1,57 @@
+//! Keeps the repository in order: after a daemon was killed in the middle of something, and over the months.
+
+use std::path::Path;
+
+use super::bare::{BareRepo, MARK};
+use super::error::GitError;
+use crate::{files, process};
+
+/// What a start found and took away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recovered {
+    pub processes: u32,
+    pub locks: u32,
+}
+
+impl BareRepo {
+    /// Ends git processes of an earlier daemon and removes the locks that killed ones left. For the start only,
+    /// while nobody else uses the repository: a lock is stale only because no git of ours is alive.
+    pub fn recover(&self) -> Result<Recovered, GitError> {
+        let failed = |source| GitError::Io { path: self.path().to_owned(), source };
+        let left = process::find_by_env(MARK, &self.path().to_string_lossy()).map_err(failed)?;
+        let processes = process::kill_found(&left).map_err(failed)?;
+        let mut locks = 0;
+        for name in ["HEAD.lock", "config.lock", "packed-refs.lock", "packed-refs.new", "shallow.lock"] {
+            locks += u32::from(remove_if_there(&self.path().join(name))?);
+        }
+        locks += remove_locks_below(&self.path().join("refs"))?;
+        Ok(Recovered { processes, locks })
+    }
+
+    /// Joins the packs that fetching leaves, one for each, so that git stays fast. Drops no object: clones borrow
+    /// them, and they may need what no ref of ours names any more. For quiet times; one process and its helpers.
+    pub fn maintain(&self) -> Result<(), GitError> {
+        self.call().args(["repack", "--quiet", "-d", "--geometric=2"]).done().map(drop)
+    }
+}
+
+fn remove_locks_below(folder: &Path) -> Result<u32, GitError> {
+    let failed = |source| GitError::Io { path: folder.to_owned(), source };
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            removed += remove_locks_below(&path)?;
+        } else if path.extension().is_some_and(|extension| extension == "lock") {
+            removed += u32::from(remove_if_there(&path)?);
+        }
+    }
+    Ok(removed)
+}
+
+fn remove_if_there(path: &Path) -> Result<bool, GitError> {
+    let there = path.symlink_metadata().is_ok();
+    files::remove_tree(path)?;
+    Ok(there)
+}

@@ -1,0 +1,66 @@
+//! What a child gets from us and does between fork and exec: the only unsafe code of the project.
+#![expect(
+    unsafe_code,
+    reason = "`pre_exec` wants an async-signal-safe closure; descriptors come as bare numbers"
+)]
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::io::FdFlags;
+use rustix::process::{Resource, Rlimit, Signal};
+
+/// The child leads its own session and process group, so a signal to our group or terminal does not reach it.
+pub fn new_session(command: &mut Command) {
+    // SAFETY: one system call, no allocation, no lock.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
+    }
+}
+
+/// The child is killed when the *thread* that started it ends: start it from one that lives long enough.
+pub fn die_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    // SAFETY: two system calls, no allocation, no lock; `io::Error::from(ErrorKind)` does not allocate.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The parent may have died before the line above could count.
+            if rustix::process::getppid() != Some(parent) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// No file that the child or its children write grows beyond `bytes`; the writer is killed instead.
+pub fn limit_file_size(command: &mut Command, bytes: u64) {
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    // SAFETY: one system call, no allocation, no lock.
+    unsafe {
+        command.pre_exec(move || rustix::process::setrlimit(Resource::Fsize, limit).map_err(io::Error::from));
+    }
+}
+
+/// Whatever our own starter left open is not handed on to our children. For the start of a program,
+/// before there are other threads.
+pub fn keep_descriptors_private() -> io::Result<()> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        open.extend(
+            entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()).filter(|fd| *fd > 2),
+        );
+    }
+    for fd in open {
+        // SAFETY: borrowed for one system call, which fails harmlessly if the number is closed by now.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        match rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC) {
+            Ok(()) | Err(rustix::io::Errno::BADF) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

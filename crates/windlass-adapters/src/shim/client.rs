@@ -1,0 +1,199 @@
+//! The daemon's side: starting a shim, talking to it, and finding it again after a restart.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use super::error::ShimError;
+use super::journal;
+use super::protocol::{
+    EXIT, Exit, FACTS, Fact, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP, TRANSCRIPT,
+};
+use crate::{files, process};
+
+/// What `spawn` found or did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spawned {
+    /// A new shim runs; `alive` is true from here on.
+    Started,
+    /// There was one already.
+    Running,
+    /// This launch came to its end earlier; `respawn` is for another life.
+    Ended,
+}
+
+/// Writes down what is to run. Makes the folder.
+pub fn prepare(folder: &Path, launch: &Launch) -> Result<(), ShimError> {
+    files::private_dir(folder)?;
+    Ok(files::write_json(&folder.join(LAUNCH), launch)?)
+}
+
+/// Starts `exe shim <folder>`, unless it runs or has ended already. The lock is taken here and handed over,
+/// so there is no moment in which a started shim does not count as alive.
+pub fn spawn(exe: &Path, folder: &Path) -> Result<Spawned, ShimError> {
+    start(exe, folder, false)
+}
+
+/// Starts it for another life: an earlier end and an earlier request to stop are forgotten.
+pub fn respawn(exe: &Path, folder: &Path) -> Result<Spawned, ShimError> {
+    start(exe, folder, true)
+}
+
+/// Whether a shim holds the folder.
+pub fn alive(folder: &Path) -> Result<bool, ShimError> {
+    let path = folder.join(LOCK);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(ShimError::Io { path, source }),
+    };
+    flock_now(&file, folder, FlockOperation::NonBlockingLockShared).map(|got_it| !got_it)
+}
+
+/// Blocks until no shim holds the folder.
+pub fn wait_gone(folder: &Path) -> Result<(), ShimError> {
+    let path = folder.join(LOCK);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(ShimError::Io { path, source }),
+    };
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::LockShared) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(ShimError::Io { path, source: error.into() }),
+        }
+    }
+}
+
+/// Puts a message into the inbox; a message with the same id is there once, however often it is said.
+pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
+    let path = folder.join(INBOX);
+    let failed = |source| ShimError::Io { path: path.clone(), source };
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+    journal::mend(&mut file).map_err(failed)?;
+    let (known, _) = journal::values::<Message>(&path, 0)?;
+    if known.iter().any(|message| message.id == id) {
+        return Ok(());
+    }
+    let message = Message { id: id.to_owned(), text: text.to_owned() };
+    journal::append(&mut file, &message).and_then(|()| file.sync_data()).map_err(failed)
+}
+
+/// Asks the shim to end the program and itself.
+pub fn request_stop(folder: &Path) -> Result<(), ShimError> {
+    Ok(files::write_atomic(&folder.join(STOP), b"")?)
+}
+
+/// What the shim wrote down since `offset`, and where to go on reading.
+pub fn read_facts(folder: &Path, offset: u64) -> Result<(Vec<Fact>, u64), ShimError> {
+    Ok(journal::values(&folder.join(FACTS), offset)?)
+}
+
+/// Complete lines of the transcript since `offset`, and where to go on reading.
+pub fn read_transcript(folder: &Path, offset: u64) -> Result<(Vec<String>, u64), ShimError> {
+    Ok(journal::lines(&folder.join(TRANSCRIPT), offset)?)
+}
+
+/// How it ended, once it has.
+pub fn exit(folder: &Path) -> Result<Option<Exit>, ShimError> {
+    let path = folder.join(EXIT);
+    let Some(bytes) = files::read_head(&path, 64 * 1024)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|source| ShimError::Decode { path, source })
+}
+
+/// Kills what a shim left behind that was itself killed; says how many. Only for a folder that is not alive.
+pub fn kill_leftovers(folder: &Path) -> Result<u32, ShimError> {
+    if !folder.exists() {
+        return Ok(0);
+    }
+    let folder = full_path(folder)?;
+    let failed = |source| ShimError::Watch { folder: folder.clone(), source };
+    let mut killed = 0;
+    // Whoever was forked while we looked is found in the next round.
+    for _ in 0..20 {
+        let found = process::find_by_env(SESSION_DIR, &folder.to_string_lossy()).map_err(failed)?;
+        if found.is_empty() {
+            break;
+        }
+        killed += process::kill_found(&found).map_err(failed)?;
+    }
+    Ok(killed)
+}
+
+/// Processor time used so far by the program that runs now and all its children: a sign of life.
+pub fn cpu_time(folder: &Path) -> Result<Option<Duration>, ShimError> {
+    let (facts, _) = read_facts(folder, 0)?;
+    let last = facts.iter().rev().find_map(|fact| match fact {
+        Fact::Started { pid, start_time, .. } => {
+            Some(process::ProcessId { pid: *pid, start_time: *start_time })
+        }
+        Fact::Delivered { .. } | Fact::TurnEnded { .. } | Fact::Exited(_) => None,
+    });
+    let Some(id) = last else { return Ok(None) };
+    process::cpu_time(id).map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })
+}
+
+fn start(exe: &Path, folder: &Path, again: bool) -> Result<Spawned, ShimError> {
+    let folder = full_path(folder)?;
+    let Some(lock) = try_lock(&folder)? else { return Ok(Spawned::Running) };
+    if again {
+        files::remove_tree(&folder.join(EXIT))?;
+        files::remove_tree(&folder.join(STOP))?;
+    } else if exit(&folder)?.is_some() {
+        return Ok(Spawned::Ended);
+    }
+    let failed = |source| ShimError::Spawn { folder: folder.clone(), source };
+    let log = folder.join(SHIM_LOG);
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log).map_err(failed)?;
+    let mut command = Command::new(exe);
+    command.arg("shim").arg(&folder).env_clear().current_dir("/");
+    command.stdin(lock).stdout(Stdio::null()).stderr(log);
+    process::new_session(&mut command);
+    let mut child = command.spawn().map_err(failed)?;
+    // Somebody has to take the exit status, or each shim leaves a zombie; the thread costs nothing while it waits.
+    let reaper = std::thread::Builder::new().name("shim-reaper".to_owned()).stack_size(64 * 1024);
+    reaper.spawn(move || child.wait()).map_err(failed)?;
+    Ok(Spawned::Started)
+}
+
+pub(super) fn open_lock(folder: &Path) -> Result<File, ShimError> {
+    let path = folder.join(LOCK);
+    let opened = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path);
+    opened.map_err(|source| ShimError::Io { path, source })
+}
+
+/// The lock of the folder; `None` when a shim has it. Whoever only asks holds it shared for a moment: that passes.
+pub(super) fn try_lock(folder: &Path) -> Result<Option<File>, ShimError> {
+    let file = open_lock(folder)?;
+    loop {
+        if flock_now(&file, folder, FlockOperation::NonBlockingLockExclusive)? {
+            return Ok(Some(file));
+        }
+        if !flock_now(&file, folder, FlockOperation::NonBlockingLockShared)? {
+            return Ok(None);
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn flock_now(file: &File, folder: &Path, operation: FlockOperation) -> Result<bool, ShimError> {
+    match rustix::fs::flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(ShimError::Io { path: folder.join(LOCK), source: error.into() }),
+    }
+}
+
+pub(super) fn full_path(folder: &Path) -> Result<PathBuf, ShimError> {
+    folder.canonicalize().map_err(|source| ShimError::Io { path: folder.to_owned(), source })
+}

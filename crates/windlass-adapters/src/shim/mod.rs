@@ -1,0 +1,21 @@
+//! `windlass shim <folder>`: runs one program for the daemon and outlives it.
+
+pub mod client;
+mod error;
+mod inbox;
+mod journal;
+mod life;
+mod once;
+mod output;
+mod protocol;
+mod running;
+mod stop;
+mod stream;
+mod turns;
+
+pub use error::ShimError;
+pub use life::run;
+pub use protocol::{
+    EXIT, End, Exit, FACTS, Fact, Framing, INBOX, LAUNCH, LOCK, LOG, Launch, Message, SESSION_DIR, SHIM_LOG,
+    STDERR, STOP, TRANSCRIPT, TurnResult,
+};

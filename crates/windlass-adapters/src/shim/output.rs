@@ -1,0 +1,197 @@
+//! Bounded keeping of what a program prints.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::protocol::TurnResult;
+
+/// A file that takes up to so many bytes; what comes after is dropped, with one note.
+#[derive(Debug)]
+pub(super) struct Store {
+    file: File,
+    left: u64,
+    full: bool,
+}
+
+impl Store {
+    pub fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let left = max_bytes.saturating_sub(file.metadata()?.len());
+        Ok(Self { file, left, full: false })
+    }
+
+    /// A full disk must not end the program: what cannot be written counts as too much.
+    fn put(&mut self, bytes: &[u8], note: &str) {
+        if self.full {
+            return;
+        }
+        if bytes.len() as u64 > self.left || self.file.write_all(bytes).is_err() {
+            self.full = true;
+            // Best effort: the note is for people, nothing depends on it.
+            drop(self.file.write_all(note.as_bytes()));
+        }
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+    }
+}
+
+/// What becomes of the bytes of one stream.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// As they come.
+    Raw(Store),
+    /// Each line as a JSON text.
+    Text(Store, Lines),
+    /// Lines that are JSON already; `result` lines are reported.
+    Json(Store, Lines),
+}
+
+impl Sink {
+    pub fn take(&mut self, bytes: &[u8], results: &mut Vec<TurnResult>) {
+        match self {
+            Self::Raw(store) => put_raw(store, bytes),
+            Self::Text(store, lines) => lines.feed(bytes, |line, cut| put_text(store, line, cut)),
+            Self::Json(store, lines) => lines.feed(bytes, |line, cut| put_json(store, line, cut, results)),
+        }
+    }
+
+    /// The stream is at its end: an unfinished line counts as a line.
+    pub fn finish(&mut self, results: &mut Vec<TurnResult>) {
+        match self {
+            Self::Raw(_) => {}
+            Self::Text(store, lines) => lines.finish(|line, cut| put_text(store, line, cut)),
+            Self::Json(store, lines) => lines.finish(|line, cut| put_json(store, line, cut, results)),
+        }
+    }
+}
+
+/// Splits a stream into lines and never holds more than `max` bytes of one.
+#[derive(Debug)]
+pub(super) struct Lines {
+    line: Vec<u8>,
+    max: usize,
+    cut: bool,
+}
+
+impl Lines {
+    pub fn new(max: usize) -> Self {
+        Self { line: Vec::new(), max, cut: false }
+    }
+
+    fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8], bool)) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (text, ended) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
+            let room = self.max.saturating_sub(self.line.len());
+            self.cut |= text.len() > room;
+            self.line.extend_from_slice(&text[..text.len().min(room)]);
+            if ended {
+                each(&self.line, self.cut);
+                self.line.clear();
+                self.cut = false;
+            }
+        }
+    }
+
+    fn finish(&mut self, mut each: impl FnMut(&[u8], bool)) {
+        if !self.line.is_empty() || self.cut {
+            each(&self.line, self.cut);
+            self.line.clear();
+            self.cut = false;
+        }
+    }
+}
+
+const FULL_RAW: &str = "\n[windlass: the output is too long, the rest is not kept]\n";
+const FULL_LINE: &str = "{\"type\":\"windlass\",\"note\":\"the output is too long, the rest is not kept\"}\n";
+
+fn put_raw(store: &mut Store, bytes: &[u8]) {
+    let fitting = bytes.len().min(usize::try_from(store.left).unwrap_or(usize::MAX));
+    store.put(&bytes[..fitting], FULL_RAW);
+    if fitting < bytes.len() {
+        store.put(&bytes[fitting..], FULL_RAW);
+    }
+}
+
+fn put_text(store: &mut Store, line: &[u8], cut: bool) {
+    let mut value = json!({"type": "text", "text": String::from_utf8_lossy(line)});
+    if cut {
+        value["cut"] = Value::Bool(true);
+    }
+    store.put(format!("{value}\n").as_bytes(), FULL_LINE);
+}
+
+fn put_json(store: &mut Store, line: &[u8], cut: bool, results: &mut Vec<TurnResult>) {
+    let text = String::from_utf8_lossy(line);
+    results.extend(result_in(&text, cut));
+    if cut {
+        let value = json!({"type": "windlass", "note": "this line was too long", "cut": true, "text": text});
+        store.put(format!("{value}\n").as_bytes(), FULL_LINE);
+    } else {
+        store.put(format!("{text}\n").as_bytes(), FULL_LINE);
+    }
+}
+
+/// The result that a line is, if it is one. A cut line is no JSON any more, but it still ends the turn.
+fn result_in(text: &str, cut: bool) -> Option<TurnResult> {
+    // Most lines are not results, and parsing a megabyte to learn that is a waste.
+    if !text.contains("\"result\"") {
+        return None;
+    }
+    if cut {
+        let start: String = text.chars().take(300).filter(|c| !c.is_whitespace()).collect();
+        let is_error = start.contains("\"is_error\":true");
+        return start
+            .contains("\"type\":\"result\"")
+            .then(|| TurnResult { is_error, ..TurnResult::default() });
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    (value.get("type")? == "result").then(|| TurnResult {
+        is_error: value.get("is_error").and_then(Value::as_bool).unwrap_or(false),
+        usage: value.get("usage").cloned(),
+        total_cost_usd: value.get("total_cost_usd").and_then(Value::as_f64),
+        session_id: value.get("session_id").and_then(Value::as_str).map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut_and_the_next_line_is_whole() {
+        let mut lines = Lines::new(4);
+        let mut seen = Vec::new();
+        for piece in ["ab", "cdef", "gh\nxy\n", "\nlast"] {
+            lines.feed(piece.as_bytes(), |line, cut| {
+                seen.push((String::from_utf8_lossy(line).into_owned(), cut))
+            });
+        }
+        lines.finish(|line, cut| seen.push((String::from_utf8_lossy(line).into_owned(), cut)));
+        let seen: Vec<_> = seen.iter().map(|(line, cut)| (line.as_str(), *cut)).collect();
+        assert_eq!(seen, [("abcd", true), ("xy", false), ("", false), ("last", false)]);
+    }
+
+    #[test]
+    fn a_full_store_keeps_what_fits_and_says_so_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut sink = Sink::Raw(Store::open(&path, 10).unwrap());
+        for _ in 0..5 {
+            sink.take(b"1234", &mut Vec::new());
+        }
+        let kept = std::fs::read_to_string(path).unwrap();
+        assert_eq!(kept, format!("1234123412{FULL_RAW}"));
+    }
+
+    #[test]
+    fn only_a_result_line_is_a_result() {
+        assert_eq!(result_in(r#"{"type":"assistant","text":"\"result\""}"#, false), None);
+        assert_eq!(result_in(r#"{"type":"result","is_error":true"#, false), None);
+        let found = result_in(r#"{"type":"result","is_error":true,"session_id":"s"}"#, false).unwrap();
+        assert!(found.is_error && found.session_id.as_deref() == Some("s"));
+        assert!(result_in(r#"{"type": "result", "is_error": false, "result": "xxxx"#, true).is_some());
+    }
+}

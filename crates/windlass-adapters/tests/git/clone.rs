@@ -1,0 +1,107 @@
+//! A session's clone: complete or not there, and its own.
+
+use windlass_adapters::git::{FetchError, GitError};
+
+use crate::support::{World, git, read, write};
+
+#[test]
+fn a_clone_works_like_any_clone() {
+    let world = World::new();
+    let clone = world.clone("windlass-1");
+    assert_eq!(git(&clone, &["status", "--porcelain"]), "");
+    assert_eq!(git(&clone, &["symbolic-ref", "HEAD"]), "refs/heads/windlass-1");
+    assert_eq!(git(&clone, &["rev-parse", "HEAD", "origin/main"]), format!("{0}\n{0}", world.main()));
+    assert_eq!(git(&clone, &["config", "user.name"]), "u", "the -c of the test wins");
+    assert!(read(&clone, ".git/config").contains("name = \"dev-1.1-1\""));
+    assert_eq!(git(&clone, &["fsck"]), "");
+    git(&clone, &["fetch", "-q", "origin"]);
+    git(&clone, &["log", "-1", "--stat"]);
+    assert_eq!(read(&clone, "src/b.txt"), "b\n");
+}
+
+#[test]
+fn a_finished_clone_is_adopted_and_a_half_one_is_removed() {
+    let world = World::new();
+    let half = world.path(".dev.cloning-1-0");
+    write(&half, ".git/HEAD", "ref: x");
+    let clone = world.clone("dev");
+    assert!(!half.exists());
+    write(&clone, "work.txt", "precious");
+    world.repo.clone_for_session(&clone, "dev", &world.main(), "dev-1.1-1").unwrap();
+    assert_eq!(read(&clone, "work.txt"), "precious");
+    let other = world.repo.clone_for_session(&clone, "other", &world.main(), "x");
+    assert!(matches!(other, Err(GitError::Occupied { .. })));
+    let nowhere = windlass_core::id::Sha::parse(&"3".repeat(40)).unwrap();
+    let failed = world.repo.clone_for_session(&world.path("broken"), "b", &nowhere, "x");
+    assert!(failed.is_err() && !world.path("broken").exists());
+}
+
+#[test]
+fn work_comes_back_and_what_is_wrong_has_a_name() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    let first = world.repo.fetch_work(&clone, "dev").unwrap();
+    assert_eq!((first.head, first.elsewhere), (world.main(), None));
+    write(&clone, "new.txt", "x");
+    git(&clone, &["add", "-A"]);
+    git(&clone, &["commit", "-qm", "work"]);
+    let fetched = world.repo.fetch_work(&clone, "dev").unwrap();
+    assert_eq!(fetched.head.to_string(), git(&clone, &["rev-parse", "HEAD"]));
+    assert_eq!(fetched.tree, world.repo.tree_of(&fetched.head).unwrap());
+    // A rewritten branch is taken as it is now.
+    git(&clone, &["commit", "-q", "--amend", "-m", "other"]);
+    assert_ne!(world.repo.fetch_work(&clone, "dev").unwrap().head, fetched.head);
+
+    let gone = world.repo.fetch_work(&world.path("none"), "dev");
+    assert!(matches!(gone, Err(FetchError::Gone)));
+    git(&clone, &["branch", "-qm", "dev", "renamed"]);
+    let missing = world.repo.fetch_work(&clone, "dev");
+    assert!(matches!(missing, Err(FetchError::NoBranch { branch }) if branch == "dev"));
+    std::fs::remove_file(clone.join(".git/HEAD")).unwrap();
+    assert!(matches!(world.repo.fetch_work(&clone, "renamed"), Err(FetchError::Broken { .. })));
+}
+
+#[test]
+fn work_beside_the_branch_is_seen() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    git(&clone, &["checkout", "-q", "-b", "my-own-idea"]);
+    assert_eq!(world.repo.fetch_work(&clone, "dev").unwrap().elsewhere, None, "no commits there yet");
+    git(&clone, &["commit", "-q", "--allow-empty", "-m", "idea"]);
+    let there = world.repo.fetch_work(&clone, "dev").unwrap().elsewhere.unwrap();
+    assert_eq!(there.branch.as_deref(), Some("my-own-idea"));
+    assert_eq!(there.head.to_string(), git(&clone, &["rev-parse", "HEAD"]));
+    git(&clone, &["checkout", "-q", "--detach"]);
+    assert_eq!(world.repo.fetch_work(&clone, "dev").unwrap().elsewhere.unwrap().branch, None);
+    git(&clone, &["checkout", "-q", "--orphan", "empty"]);
+    assert_eq!(world.repo.fetch_work(&clone, "dev").unwrap().elsewhere, None);
+}
+
+#[test]
+fn borrowed_objects_survive_maintenance() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    for nth in 0..5 {
+        git(&clone, &["commit", "-q", "--allow-empty", "-m", &nth.to_string()]);
+        world.repo.fetch_work(&clone, "dev").unwrap();
+    }
+    // A clone on a commit that no ref names any more.
+    let tree = world.repo.tree_of(&world.main()).unwrap();
+    let loose = world.repo.commit_tree(&tree, &[], "nobody names me", crate::support::AT).unwrap();
+    let borrower = world.path("borrower");
+    world.repo.clone_for_session(&borrower, "borrower", &loose, "x").unwrap();
+    let head = world.repo.fetch_work(&clone, "dev").unwrap().head;
+    git(&clone, &["reset", "-q", "--hard", "HEAD~3"]);
+    let before = packs(&world);
+    world.repo.fetch_work(&clone, "dev").unwrap();
+    world.repo.maintain().unwrap();
+    assert!(packs(&world) < before, "{before} packs are still {}", packs(&world));
+    assert!(world.repo.resolve(head.as_str()).unwrap().is_some());
+    assert_eq!(git(&borrower, &["fsck", "--no-dangling"]), "");
+    assert_eq!(git(&clone, &["fsck", "--no-dangling"]), "");
+}
+
+fn packs(world: &World) -> usize {
+    let all = std::fs::read_dir(world.repo.path().join("objects/pack")).unwrap();
+    all.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack")).count()
+}

@@ -1,0 +1,10 @@
+//! The git adapter against the real git, in real folders, with real enemies.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
+
+mod clone;
+mod hostile;
+mod merge;
+mod refs;
+mod rescue;
+mod slot;
+mod support;
