@@ -1,0 +1,107 @@
+//! The memory in one SQLite file, `windlass.db` in the state folder. Other crates keep tables of their own in it.
+
+mod apply;
+mod backup;
+mod builds;
+mod cell;
+mod effects;
+mod events;
+mod export;
+mod filter;
+mod folder;
+mod migrate;
+mod open;
+mod people;
+mod pool;
+mod serve;
+mod sessions;
+mod tasks;
+mod usage;
+mod writer;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+use windlass_core::time::Millis;
+
+use crate::error::{StoreError, fault};
+use folder::DaemonLock;
+use pool::Pool;
+use writer::Writer;
+
+const LEASE: &str = "daemon";
+
+/// What the store is opened for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// Everything. One per state folder, held until the store is dropped or the process ends. Checks the file first.
+    Daemon { holder: String, now: Millis },
+    /// Reading, and posting commands.
+    Client,
+    /// Reading what is there.
+    ReadOnly,
+    /// Everything, in memory: for simulations. The state folder is not looked at.
+    Memory,
+}
+
+#[derive(Debug)]
+pub struct SqliteStore {
+    access: Access,
+}
+
+#[derive(Debug)]
+enum Access {
+    // The lock comes last: it is let go only when the writer has ended.
+    Daemon { writer: Writer, readers: Pool, epoch: u64, _lock: DaemonLock },
+    Client { poster: Mutex<Connection>, readers: Pool },
+    ReadOnly { readers: Pool },
+    Memory { conn: Mutex<Connection>, epoch: u64 },
+}
+
+impl SqliteStore {
+    pub fn open(state_dir: &Path, mode: Mode) -> Result<Self, StoreError> {
+        let access = match mode {
+            Mode::Daemon { holder, now } => open::daemon(state_dir, &holder, now),
+            Mode::Client => open::client(state_dir),
+            Mode::ReadOnly => open::read_only(state_dir),
+            Mode::Memory => open::memory(),
+        }?;
+        Ok(Self { access })
+    }
+
+    pub fn open_in_memory() -> Result<Self, StoreError> {
+        Ok(Self { access: open::memory()? })
+    }
+
+    /// Copies the whole file, tables of others included, while work goes on. Refuses to overwrite.
+    pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.with_reader(|conn| backup::backup(conn, to))
+    }
+
+    /// Writes every row of every table, as of one moment, as lines of JSON.
+    pub fn export(&self, out: &mut dyn std::io::Write) -> Result<(), StoreError> {
+        self.with_reader(|conn| export::export(conn, out))
+    }
+
+    fn with_reader<T>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.access {
+            Access::Daemon { readers, .. }
+            | Access::Client { readers, .. }
+            | Access::ReadOnly { readers } => readers.with(look),
+            // A poisoned lock is taken all the same: the next write clears away what a panic left open.
+            Access::Memory { conn, .. } => look(&conn.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    fn read<T>(
+        &self,
+        tried: &'static str,
+        look: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.with_reader(|conn| look(conn).map_err(fault(conn, tried)))
+    }
+}
