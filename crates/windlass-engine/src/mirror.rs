@@ -1,0 +1,67 @@
+//! Writes identities, hooks and the queue out as JSON files, for people and other tools. The database stays the truth.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use serde_json::{Value, json};
+use windlass_adapters::files;
+use windlass_core::task::{State, Task};
+
+use crate::layout::Layout;
+use crate::record::Mirror;
+
+/// What the mirror thread is asked to write.
+#[derive(Debug)]
+pub enum Page {
+    Record(Mirror),
+    Queue(Value),
+}
+
+/// Starts the thread; it ends when the sender is dropped.
+pub fn start(layout: Layout) -> std::io::Result<Sender<Page>> {
+    let (send, pages) = channel();
+    std::thread::Builder::new().name("mirror".into()).spawn(move || run(&layout, &pages))?;
+    Ok(send)
+}
+
+fn run(layout: &Layout, pages: &Receiver<Page>) {
+    for page in pages {
+        let written = match &page {
+            Page::Record(Mirror::Identity(identity)) => {
+                write(&layout.session(&identity.name), "identity.json", identity.as_ref())
+            }
+            Page::Record(Mirror::Hook(hook)) => {
+                write(&layout.session(&hook.identity_name), "hook.json", hook.as_ref())
+            }
+            Page::Queue(queue) => files::write_json(&layout.queue_mirror(), queue),
+        };
+        if let Err(error) = written {
+            tracing::warn!(error = %crate::perform::chain(&error), "cannot write a mirror file");
+        }
+    }
+}
+
+fn write<T: serde::Serialize>(
+    folder: &std::path::Path,
+    name: &str,
+    value: &T,
+) -> Result<(), files::FileError> {
+    files::private_dir(folder)?;
+    files::write_json(&folder.join(name), value)
+}
+
+/// The queue in the words of the seeds.
+pub fn queue(layout: &Layout, tasks: &[&Task]) -> Value {
+    let entries = tasks.iter().filter(|task| matches!(task.state, State::Queued { .. })).map(|task| {
+        json!({
+            "identity_name": task.session,
+            "branch": task.branch,
+            "worktree_path": layout.workspace(&task.id),
+            "pr_number": task.change,
+            "bead_id": task.bead_id,
+            "node_id": task.node_id,
+            "requested_at": task.since,
+            "status": "ready",
+        })
+    });
+    Value::Array(entries.collect())
+}

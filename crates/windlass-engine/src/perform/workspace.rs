@@ -1,0 +1,75 @@
+//! Workspaces: made, looked into, and removed only after everything in them is safe.
+
+use windlass_adapters::git::{Expect, FetchError, Fetched, Swap};
+use windlass_core::id::SessionId;
+use windlass_core::task::{Event, Rejection, Task};
+
+use super::{Fault, Report};
+use crate::clock;
+use crate::world::World;
+
+/// The task's own clone. One that is there already is kept as it is: a retry goes on where the last try stopped.
+pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
+    let main = world.repo.main_tip(&world.settings.branch)?;
+    let last = match &task.pushed {
+        Some(head) => world.repo.resolve(head.as_str())?,
+        None => None,
+    };
+    let at = last.as_ref().unwrap_or(&main);
+    world.repo.clone_for_session(&world.layout.workspace(&task.id), branch, at, task.session.as_str())?;
+    Ok(Report::event(Event::WorkspaceReady { base: main }))
+}
+
+/// Takes the branch out of the clone and judges whether it is work.
+pub fn fetch(world: &World, task: &Task, session: &SessionId, branch: &str) -> Result<Report, Fault> {
+    let session = session.clone();
+    let event = match world.repo.fetch_work(&world.layout.workspace(&task.id), branch) {
+        Ok(fetched) => match reject(world, task, &fetched)? {
+            None => Event::WorkFetched { session, head: fetched.head, tree: fetched.tree },
+            Some(why) => Event::WorkRejected { session, why },
+        },
+        Err(FetchError::Gone) => Event::WorkRejected { session, why: Rejection::WorkspaceGone },
+        Err(FetchError::NoBranch { .. }) => Event::WorkRejected { session, why: Rejection::NothingCommitted },
+        Err(FetchError::Broken { detail }) => {
+            Event::WorkRejected { session, why: Rejection::Unreadable { detail } }
+        }
+        Err(error @ FetchError::Git(_)) => return Err(error.into()),
+    };
+    Ok(Report::event(event))
+}
+
+fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Rejection>, Fault> {
+    let base = match &task.base {
+        Some(base) => base.clone(),
+        None => world.repo.main_tip(&world.settings.branch)?,
+    };
+    if fetched.head == base {
+        return Ok(Some(match &fetched.elsewhere {
+            Some(other) => {
+                let branch = other.branch.clone().unwrap_or_else(|| "a detached HEAD".into());
+                Rejection::OtherBranch { branch }
+            }
+            None => Rejection::NothingCommitted,
+        }));
+    }
+    if task.pushed.as_ref() == Some(&fetched.head) && task.state.holds_slot() {
+        return Ok(Some(Rejection::NothingNew { head: fetched.head.clone() }));
+    }
+    let grown = world.repo.is_ancestor(&base, &fetched.head)?;
+    Ok((!grown).then_some(Rejection::HistoryRewritten))
+}
+
+/// Saves what main does not have, then removes clone and branch.
+pub fn remove(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
+    let reference = format!("refs/windlass/rescue/{}", task.id);
+    let clone = world.layout.workspace(&task.id);
+    let saved = world.repo.remove_workspace(&clone, branch, &reference, clock::now())?;
+    for name in [format!("refs/heads/{branch}"), format!("refs/windlass/work/{branch}")] {
+        match world.repo.delete_ref(&name, Expect::Anything)? {
+            Swap::Done => {}
+            Swap::Lost { .. } => return Err(Fault::for_good(format!("`{name}` cannot be removed"))),
+        }
+    }
+    let rescued = saved.map(|saved| (reference, saved.commit));
+    Ok(Report { rescued, ..Report::default() })
+}

@@ -1,0 +1,376 @@
+//! Writes down what happened: event, new state and orders in one transaction. Nothing else writes task state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use windlass_core::build::Build;
+use windlass_core::id::{BuildId, EffectKey, IssueNumber, SessionId, TaskId};
+use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::policy::Policy;
+use windlass_core::session::{Hook, Identity, IdentityStatus, Role, WorkPhase};
+use windlass_core::task::{self, Effect, Event, Start, State, Step, Task};
+use windlass_core::time::Millis;
+use windlass_core::{message, text};
+use windlass_store::{Op, Store, StoreError, Write};
+
+use crate::layout::Layout;
+
+/// An effect that waits to be carried out.
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub key: EffectKey,
+    pub owner: Option<TaskId>,
+    pub effect: Effect,
+    pub attempt: u32,
+    pub not_before: Millis,
+    /// An earlier daemon may have begun it: look before doing it again.
+    pub probe: bool,
+}
+
+/// What the heart knows by heart, all of it read from the store at the start, and the page being written.
+#[derive(Debug)]
+pub struct Book {
+    pub tasks: BTreeMap<TaskId, Task>,
+    versions: BTreeMap<TaskId, u64>,
+    pub identities: BTreeMap<SessionId, Identity>,
+    pub builds: BTreeMap<BuildId, Build>,
+    /// Issues whose newest task has ended: only a person's retry starts them again.
+    pub ended: BTreeSet<IssueNumber>,
+    page: Page,
+    policy: Policy,
+    layout: Layout,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    ops: Vec<Op>,
+    orders: Vec<Order>,
+    cancelled: Vec<TaskId>,
+    mirrors: Vec<Mirror>,
+}
+
+/// A record that is also written out as a file, for people and other tools.
+#[derive(Debug)]
+pub enum Mirror {
+    Identity(Box<Identity>),
+    Hook(Box<Hook>),
+}
+
+/// What a committed page asks for.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub orders: Vec<Order>,
+    pub cancelled: Vec<TaskId>,
+    pub mirrors: Vec<Mirror>,
+}
+
+impl Book {
+    pub fn new(policy: Policy, layout: Layout) -> Self {
+        Self {
+            tasks: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            identities: BTreeMap::new(),
+            builds: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            page: Page::default(),
+            policy,
+            layout,
+        }
+    }
+
+    /// Takes a stored task into memory.
+    pub fn remember(&mut self, task: Task, version: u64) {
+        self.versions.insert(task.id.clone(), version);
+        self.tasks.insert(task.id.clone(), task);
+    }
+
+    pub fn is_blank(&self) -> bool {
+        self.page.ops.is_empty()
+    }
+
+    pub fn put(&mut self, op: Op) {
+        self.page.ops.push(op);
+    }
+
+    pub fn log(&mut self, at: Millis, fact: FactoryFact) {
+        self.put(Op::Log(Entry { at, task: None, issue: None, fact: Fact::Factory(fact) }));
+    }
+
+    pub fn log_of(&mut self, at: Millis, task: &TaskId, fact: FactoryFact) {
+        let issue = self.tasks.get(task).map(|task| task.issue);
+        self.put(Op::Log(Entry { at, task: Some(task.clone()), issue, fact: Fact::Factory(fact) }));
+    }
+
+    /// Orders an effect that belongs to no step of a task.
+    pub fn order(&mut self, at: Millis, key: EffectKey, owner: Option<TaskId>, effect: Effect) {
+        self.put(Op::Intend {
+            key: key.clone(),
+            owner: owner.clone(),
+            effect: effect.clone(),
+            not_before: at,
+            at,
+        });
+        self.page.orders.push(Order { key, owner, effect, attempt: 0, not_before: at, probe: false });
+    }
+
+    pub fn save_build(&mut self, build: Build) {
+        self.put(Op::SaveBuild(build.clone()));
+        match build.status {
+            windlass_core::build::BuildStatus::Ended { .. } => self.builds.remove(&build.id),
+            _ => self.builds.insert(build.id.clone(), build),
+        };
+    }
+
+    pub fn save_identity(&mut self, identity: Identity) {
+        self.put(Op::SaveIdentity(identity.clone()));
+        self.page.mirrors.push(Mirror::Identity(Box::new(identity.clone())));
+        if identity.status == IdentityStatus::Active {
+            self.identities.insert(identity.name.clone(), identity);
+        } else {
+            self.identities.remove(&identity.name);
+        }
+    }
+
+    /// Takes an issue.
+    pub fn claim(&mut self, at: Millis, asked: task::Claim) {
+        let Step { task, effects } = task::claim(&self.policy, asked, at);
+        let fact = FactoryFact::TaskClaimed {
+            title: text::one_line(&task.title, 250),
+            branch: task.branch.clone(),
+            session: task.session.clone(),
+        };
+        let mut task = task;
+        let orders = self.number(at, &mut task, effects);
+        self.put(Op::InsertTask { task: task.clone(), wake_at: self.wake(&task) });
+        self.remember(task.clone(), 1);
+        self.log_of(at, &task.id, fact);
+        self.checkpoint(at, &task);
+        self.intend(at, &task, orders);
+    }
+
+    /// One event of one task. Answers whether it changed anything.
+    pub fn happened(&mut self, at: Millis, id: &TaskId, event: &Event) -> bool {
+        let Some(before) = self.tasks.get(id).cloned() else {
+            tracing::debug!(task = %id, event = event.name(), "event for a task that is not live");
+            return false;
+        };
+        let Some(Step { task: mut after, effects }) = self.step(&before, at, event) else {
+            tracing::debug!(task = %id, event = event.name(), state = before.state.name(), "stale event");
+            return false;
+        };
+        let moved = std::mem::discriminant(&before.state) != std::mem::discriminant(&after.state);
+        let orders = self.number(at, &mut after, effects);
+        let expected = self.versions.get(id).copied().unwrap_or(1);
+        self.versions.insert(id.clone(), expected + 1);
+        self.put(Op::Log(Entry {
+            at,
+            task: Some(id.clone()),
+            issue: Some(before.issue),
+            fact: Fact::Task(event.clone()),
+        }));
+        self.put(Op::SaveTask { task: after.clone(), expected, wake_at: self.wake(&after), at });
+        self.tasks.insert(id.clone(), after.clone());
+        self.identity_after(at, &before, event);
+        if moved {
+            self.moved(at, &before, &after, event);
+        }
+        self.intend(at, &after, orders);
+        if after.state.is_terminal() {
+            self.tasks.remove(id);
+            self.ended.insert(after.issue);
+        }
+        true
+    }
+
+    /// A panic while serving one task parks that task and stops nothing else.
+    fn step(&self, task: &Task, at: Millis, event: &Event) -> Option<Step> {
+        let run =
+            |event: &Event| catch_unwind(AssertUnwindSafe(|| task::step(&self.policy, task, at, event)));
+        match run(event) {
+            Ok(answer) => answer.ok(),
+            Err(_) => {
+                tracing::error!(task = %task.id, event = event.name(), "a rule panicked");
+                let parked = Event::EffectFailed {
+                    effect: "step".into(),
+                    why: format!("a rule panicked on {}", event.name()),
+                };
+                run(&parked).ok().and_then(Result::ok)
+            }
+        }
+    }
+
+    fn wake(&self, task: &Task) -> Option<Millis> {
+        task::wake_at(&self.policy, task).map(|(at, _)| at)
+    }
+
+    /// Gives each effect its key: task, running number, name.
+    fn number(&self, at: Millis, task: &mut Task, effects: Vec<Effect>) -> Vec<Order> {
+        let orders = effects.into_iter().map(|effect| {
+            task.effects += 1;
+            let key = EffectKey::new(format!("{}:{}:{}", task.id, task.effects, effect.name()));
+            Order { key, owner: Some(task.id.clone()), effect, attempt: 0, not_before: at, probe: false }
+        });
+        orders.collect()
+    }
+
+    fn intend(&mut self, at: Millis, task: &Task, orders: Vec<Order>) {
+        if task.state.is_terminal() {
+            self.put(Op::CancelEffects { owner: task.id.clone(), at });
+            self.page.cancelled.push(task.id.clone());
+            // Orders of the same page that are now void must not run either.
+            self.page.orders.retain(|order| {
+                order.owner.as_ref() != Some(&task.id)
+                    || order.effect.lane() == windlass_core::task::Lane::Notes
+            });
+        }
+        for order in orders {
+            self.register(at, task, &order.effect);
+            self.put(Op::Intend {
+                key: order.key.clone(),
+                owner: order.owner.clone(),
+                effect: order.effect.clone(),
+                not_before: at,
+                at,
+            });
+            self.page.orders.push(order);
+        }
+    }
+
+    /// An identity is written before its process starts.
+    fn register(&mut self, at: Millis, task: &Task, effect: &Effect) {
+        let (name, role, head, predecessor) = match effect {
+            Effect::StartSession { session, start } => (session, Role::Dev, None, predecessor(start)),
+            Effect::StartReview { session, head } => (session, Role::Review, Some(head.clone()), None),
+            _ => return,
+        };
+        let identity = Identity {
+            role,
+            name: name.clone(),
+            task: task.id.clone(),
+            issue: task.issue,
+            session_id: None,
+            pid: None,
+            tmux_session: None,
+            node_id: task.node_id.clone(),
+            bead_id: task.bead_id.clone(),
+            worktree_path: self.layout.workspace(&task.id).to_string_lossy().into_owned(),
+            hook_path: self.layout.hook(name).to_string_lossy().into_owned(),
+            created_at: at,
+            last_seen: at,
+            status: IdentityStatus::Active,
+            predecessor_id: predecessor.clone(),
+            strikes: 0,
+            head,
+            phase_mark: None,
+            facts_read: 0,
+        };
+        self.save_identity(identity);
+        let fact = FactoryFact::AgentRegistered { session: name.clone(), role, predecessor };
+        self.log_of(at, &task.id, fact);
+    }
+
+    fn identity_after(&mut self, at: Millis, before: &Task, event: &Event) {
+        let Some(mut identity) = self.identities.get(&before.session).cloned() else { return };
+        match event {
+            Event::AgentCrashed { .. } => identity.status = IdentityStatus::Crashed,
+            Event::SessionStarted { .. } | Event::TurnEnded { .. } | Event::PhaseSeen { .. } => {
+                identity.last_seen = at;
+                identity.strikes = 0;
+            }
+            _ => return,
+        }
+        self.save_identity(identity);
+    }
+
+    fn moved(&mut self, at: Millis, before: &Task, after: &Task, event: &Event) {
+        let reason = match &after.state {
+            State::Abandoned { reason } => reason.word(),
+            State::AwaitingSlot { feedback } => feedback.word().to_owned(),
+            _ => event.name().to_owned(),
+        };
+        let fact = FactoryFact::TaskMoved {
+            from: before.state.name().to_owned(),
+            to: after.state.name().to_owned(),
+            reason,
+            session: after.session.clone(),
+        };
+        self.log_of(at, &after.id, fact);
+        match &after.state {
+            State::Queued { head, .. } => {
+                self.log_of(at, &after.id, FactoryFact::MergeReady { head: head.clone() });
+            }
+            State::HandingOff { .. } => {
+                let session = after.session.clone();
+                self.log_of(at, &after.id, FactoryFact::HandoffRequested { session });
+            }
+            _ => {}
+        }
+        self.checkpoint(at, after);
+    }
+
+    /// The hook says where a successor would have to go on.
+    fn checkpoint(&mut self, at: Millis, task: &Task) {
+        let work_phase = WorkPhase::of(&task.state);
+        let hook = Hook {
+            identity_name: task.session.clone(),
+            current_bead: task.bead_id.clone(),
+            current_node: task.node_id.clone(),
+            work_phase,
+            work_summary: format!("{} ({})", text::one_line(&task.title, 120), message::state_line(task)),
+            last_checkpoint_at: at,
+            files_modified: Vec::new(),
+            tests_status: tests_status(&task.state).to_owned(),
+            resumption_instructions: format!("go on with {} on branch `{}`", task.issue, task.branch),
+        };
+        self.put(Op::SaveHook(hook.clone()));
+        let fact = FactoryFact::HookUpdated { session: task.session.clone(), work_phase };
+        self.log_of(at, &task.id, fact);
+        self.page.mirrors.push(Mirror::Hook(Box::new(hook)));
+    }
+
+    /// Writes the page. Waits for a full disk or a busy database; any other failure ends the daemon.
+    pub fn commit(&mut self, store: &dyn Store, wait: impl Fn(&StoreError)) -> Result<Written, StoreError> {
+        let page = std::mem::take(&mut self.page);
+        if !page.ops.is_empty() {
+            let write = Write { ops: page.ops };
+            loop {
+                match store.commit(write.clone()) {
+                    Ok(_) => break,
+                    Err(error) if error.is_transient() => wait(&error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(Written { orders: page.orders, cancelled: page.cancelled, mirrors: page.mirrors })
+    }
+}
+
+fn predecessor(start: &Start) -> Option<SessionId> {
+    match start {
+        Start::Fresh => None,
+        Start::Recover { predecessor }
+        | Start::Continue { predecessor }
+        | Start::Retry { predecessor, .. } => Some(predecessor.clone()),
+    }
+}
+
+fn tests_status(state: &State) -> &'static str {
+    match state {
+        State::AwaitingCi { .. } => "running",
+        State::AwaitingCritic { .. } | State::Queued { .. } | State::Merged { .. } => "passed",
+        State::AwaitingSlot { feedback } | State::Revising { feedback, .. } => match feedback {
+            task::Feedback::CiFailed { .. } | task::Feedback::GateFailed { .. } => "failed",
+            task::Feedback::ChangesRequested { .. } | task::Feedback::Conflict { .. } => "passed",
+            task::Feedback::Answer { .. } | task::Feedback::Told { .. } | task::Feedback::LimitOver => {
+                "unknown"
+            }
+        },
+        State::Dispatched
+        | State::Running { .. }
+        | State::AwaitingHuman { .. }
+        | State::Limited { .. }
+        | State::HandingOff { .. }
+        | State::Closed { .. }
+        | State::Abandoned { .. } => "unknown",
+    }
+}

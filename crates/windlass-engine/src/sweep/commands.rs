@@ -1,0 +1,108 @@
+//! What people asked for: each command becomes an event, and gets an answer.
+
+use windlass_core::command::{Answer, Command};
+use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::task::{Event, State};
+use windlass_core::time::Millis;
+use windlass_store::{Op, PostedCommand, StoreError};
+
+use crate::factory::Factory;
+
+pub(crate) const PAUSED: &str = "paused";
+
+impl Factory {
+    pub(crate) fn take_commands(&mut self, now: Millis) -> Result<(), StoreError> {
+        if !self.knocked && now < self.next_poll {
+            return Ok(());
+        }
+        for posted in self.world.store.waiting_commands()? {
+            let answer = self.obey(now, &posted)?;
+            let text = match &answer {
+                Answer::Done { what } => what.clone(),
+                Answer::Refused { why } => format!("refused: {why}"),
+            };
+            let fact =
+                FactoryFact::CommandTaken { id: posted.id, command: posted.command.clone(), answer: text };
+            let issue = issue_of(&posted.command);
+            self.book.put(Op::Log(Entry { at: now, task: None, issue, fact: Fact::Factory(fact) }));
+            self.book.put(Op::AnswerCommand { id: posted.id, answer, at: now });
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, now: Millis, posted: &PostedCommand) -> Result<Answer, StoreError> {
+        let by = posted.by.clone();
+        match &posted.command {
+            Command::Tell { issue, text } => {
+                self.tell_task(now, *issue, &Event::Told { by, text: text.clone() }, "told the session")
+            }
+            Command::Abandon { issue } => {
+                self.tell_task(now, *issue, &Event::AbandonAsked { by }, "abandoned")
+            }
+            Command::Retry { issue } => self.retry(now, *issue, by),
+            Command::Pause => Ok(self.pause(now)),
+            Command::Resume => Ok(self.resume(now)),
+        }
+    }
+
+    fn tell_task(
+        &mut self,
+        now: Millis,
+        issue: IssueNumber,
+        event: &Event,
+        what: &str,
+    ) -> Result<Answer, StoreError> {
+        let Some(task) = self.live_task_of(issue) else {
+            let why = match self.world.store.newest_task_of(issue)? {
+                Some(task) => format!("its task has ended ({})", task.value.state.name()),
+                None => "it has no task".to_owned(),
+            };
+            return Ok(Answer::Refused { why: format!("{issue}: {why}") });
+        };
+        if self.book.happened(now, &task, event) {
+            return Ok(Answer::Done { what: format!("{issue}: {what}") });
+        }
+        Ok(Answer::Refused { why: format!("{issue}: it makes no difference now") })
+    }
+
+    fn retry(&mut self, now: Millis, issue: IssueNumber, by: String) -> Result<Answer, StoreError> {
+        let Some(task) = self.world.store.newest_task_of(issue)? else {
+            return Ok(Answer::Refused { why: format!("{issue}: it has no task to retry") });
+        };
+        let id: TaskId = task.value.id.clone();
+        if !matches!(task.value.state, State::Abandoned { .. }) {
+            let why =
+                format!("{issue}: only an abandoned task can be retried, it is {}", task.value.state.name());
+            return Ok(Answer::Refused { why });
+        }
+        self.recall(&id)?;
+        self.book.happened(now, &id, &Event::RetryAsked { by });
+        self.book.ended.remove(&issue);
+        self.restless = true;
+        Ok(Answer::Done { what: format!("{issue}: another try begins") })
+    }
+
+    fn pause(&mut self, now: Millis) -> Answer {
+        self.paused = true;
+        self.book.put(Op::SetControl { key: PAUSED.into(), value: Some("yes".into()) });
+        self.book.log(now, FactoryFact::Paused);
+        Answer::Done { what: "nothing new is started; what runs goes on".into() }
+    }
+
+    fn resume(&mut self, now: Millis) -> Answer {
+        self.paused = false;
+        self.restless = true;
+        self.book.put(Op::SetControl { key: PAUSED.into(), value: None });
+        self.book.log(now, FactoryFact::Resumed);
+        self.resume_queue(now);
+        Answer::Done { what: "work is taken again".into() }
+    }
+}
+
+fn issue_of(command: &Command) -> Option<IssueNumber> {
+    match command {
+        Command::Tell { issue, .. } | Command::Retry { issue } | Command::Abandon { issue } => Some(*issue),
+        Command::Pause | Command::Resume => None,
+    }
+}

@@ -1,0 +1,194 @@
+//! Effects: handed out when their turn comes, written down when they end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::json;
+use windlass_core::build::BuildOutcome;
+use windlass_core::id::EffectKey;
+use windlass_core::journal::FactoryFact;
+use windlass_core::session::IdentityStatus;
+use windlass_core::task::{Effect, Event};
+use windlass_core::time::{Millis, Span};
+use windlass_store::{Op, StoreError};
+
+use crate::causes::Cause;
+use crate::factory::Factory;
+use crate::perform::{Outcome, Report, perform};
+use crate::record::Order;
+
+/// After this many tries an effect is given up and a person is asked.
+const MAX_ATTEMPTS: u32 = 20;
+const LONGEST_BACKOFF: Span = Span::mins(5);
+
+impl Factory {
+    /// Starts every effect whose turn has come.
+    pub(crate) fn hand_out(&mut self, now: Millis) -> Result<(), StoreError> {
+        for order in self.outbox.take_ready(now) {
+            // A build is a row of ours, not an act on the world: it needs no worker.
+            if let Effect::StartBuild { head, tree, lane } = order.effect.clone() {
+                self.finish(now, &order, false);
+                if let Some(task) = order.owner.clone() {
+                    self.request_build(now, &task, &head, &tree, lane)?;
+                }
+                continue;
+            }
+            self.start(order)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, order: Order) -> Result<(), StoreError> {
+        let task = match &order.owner {
+            Some(id) => match self.book.tasks.get(id) {
+                Some(task) => Some(task.clone()),
+                None => self.world.store.task(id)?.map(|found| found.value),
+            },
+            None => None,
+        };
+        let (world, slots, causes) = (Arc::clone(&self.world), Arc::clone(&self.slots), self.causes.clone());
+        self.workers.submit(move || {
+            let done = catch_unwind(AssertUnwindSafe(|| perform(&world, &slots, &order, task.as_ref())));
+            let outcome = done.unwrap_or_else(|_| Outcome::GiveUp { error: "it panicked".into() });
+            drop(causes.send(Cause::EffectEnded { key: order.key, outcome }));
+        });
+        Ok(())
+    }
+
+    pub(crate) fn effect_ended(
+        &mut self,
+        now: Millis,
+        key: &EffectKey,
+        outcome: Outcome,
+    ) -> Result<(), StoreError> {
+        let Some(order) = self.outbox.find(key).cloned() else { return Ok(()) };
+        match outcome {
+            Outcome::Done(report) => self.effect_done(now, &order, *report),
+            Outcome::Later { error } if order.attempt + 1 < MAX_ATTEMPTS => {
+                self.try_later(now, &order, error);
+                Ok(())
+            }
+            Outcome::Later { error } | Outcome::GiveUp { error } => {
+                self.give_up(now, &order, error);
+                Ok(())
+            }
+        }
+    }
+
+    fn effect_done(&mut self, now: Millis, order: &Order, report: Report) -> Result<(), StoreError> {
+        self.finish(now, order, report.adopted);
+        if let (Some(event), Some(task)) = (report.event, &order.owner) {
+            self.recall(task)?;
+            self.book.happened(now, task, &event);
+        }
+        if let Some(started) = report.started {
+            if let Some(mut identity) = self.book.identities.get(&started.session).cloned()
+                && !started.worktree.is_empty()
+            {
+                identity.worktree_path = started.worktree;
+                identity.last_seen = now;
+                self.book.save_identity(identity);
+            }
+            self.watch.session(&self.world.layout, &started.session);
+            self.look_at(now, &started.session, false);
+        }
+        if let Some(session) = report.stopped {
+            self.watch.forget_session(&self.world.layout, &session);
+            self.evidence.remove(&session);
+            if let Some(mut identity) = self.book.identities.get(&session).cloned() {
+                identity.status = IdentityStatus::Terminated;
+                let task = identity.task.clone();
+                self.book.save_identity(identity);
+                self.book.log_of(now, &task, FactoryFact::AgentTerminated { session });
+            }
+        }
+        if let Some((reference, commit)) = report.rescued
+            && let Some(task) = &order.owner
+        {
+            self.book.log_of(now, task, FactoryFact::WorkRescued { reference, commit });
+        }
+        match &order.effect {
+            Effect::RunBuild { build, .. } => self.watch.build(&self.world.layout, build),
+            // Others may have waited for it: the forge is read again at once.
+            Effect::CloseIssue | Effect::SetLabels { .. } => self.knocked = true,
+            _ => {}
+        }
+        if let Some(landing) = &report.landing {
+            self.landed(now, &order.effect, landing)?;
+        }
+        Ok(())
+    }
+
+    /// The effect is over and its line goes on.
+    fn finish(&mut self, now: Millis, order: &Order, adopted: bool) {
+        if !self.outbox.is_void(&order.key) {
+            self.book.put(Op::EffectDone {
+                key: order.key.clone(),
+                result: json!({"adopted": adopted}),
+                at: now,
+            });
+            let fact = FactoryFact::EffectDone {
+                key: order.key.clone(),
+                effect: order.effect.name().to_owned(),
+                attempt: order.attempt,
+                adopted,
+            };
+            self.log_effect(now, order, fact);
+        }
+        self.outbox.done(&order.key);
+    }
+
+    fn try_later(&mut self, now: Millis, order: &Order, error: String) {
+        if self.outbox.is_void(&order.key) {
+            self.outbox.done(&order.key);
+            return;
+        }
+        let wait = Span(500_i64 << order.attempt.min(10)).min(LONGEST_BACKOFF);
+        let not_before = now + wait;
+        self.outbox.retry(&order.key, not_before);
+        self.book.put(Op::EffectRetry { key: order.key.clone(), not_before, error: error.clone() });
+        let fact = FactoryFact::EffectRetried {
+            key: order.key.clone(),
+            effect: order.effect.name().to_owned(),
+            attempt: order.attempt + 1,
+            error,
+        };
+        self.log_effect(now, order, fact);
+    }
+
+    /// Never silent: the task asks a person, a build counts as one that could not run.
+    fn give_up(&mut self, now: Millis, order: &Order, error: String) {
+        tracing::warn!(key = %order.key, error, "an effect failed for good");
+        if !self.outbox.is_void(&order.key) {
+            self.book.put(Op::EffectFailed { key: order.key.clone(), error: error.clone(), at: now });
+            let fact = FactoryFact::EffectGivenUp {
+                key: order.key.clone(),
+                effect: order.effect.name().to_owned(),
+                error: error.clone(),
+            };
+            self.log_effect(now, order, fact);
+        }
+        self.outbox.done(&order.key);
+        match &order.effect {
+            Effect::RunBuild { build, .. } => {
+                if let Some(build) = self.book.builds.get(build).cloned() {
+                    self.end_build(now, build, BuildOutcome::Broke { why: error });
+                }
+            }
+            Effect::Land { .. } => self.pause_queue(now, format!("main cannot be moved: {error}")),
+            effect => {
+                let event = Event::EffectFailed { effect: effect.name().to_owned(), why: error };
+                if let Some(task) = &order.owner {
+                    self.book.happened(now, task, &event);
+                }
+            }
+        }
+    }
+
+    fn log_effect(&mut self, now: Millis, order: &Order, fact: FactoryFact) {
+        match &order.owner {
+            Some(task) => self.book.log_of(now, task, fact),
+            None => self.book.log(now, fact),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Issues: read from the forge, and taken when there is room.
+
+use std::sync::Arc;
+
+use windlass_adapters::forge::{IssueQuery, every};
+use windlass_core::id::IssueNumber;
+use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
+use windlass_core::task::{Claim, Event, Task};
+use windlass_core::time::{Millis, Span};
+use windlass_store::{Op, StoreError};
+
+use crate::causes::{Cause, Seen};
+use crate::factory::Factory;
+use crate::host;
+use crate::world::World;
+
+/// Time by which two readings overlap: an issue changed in the same moment is seen twice rather than never.
+const OVERLAP: i64 = 2;
+
+impl Factory {
+    /// Asks for what is new when somebody knocked or the time has come.
+    pub(crate) fn read_issues(&mut self, now: Millis) {
+        if self.backlog.reading || !(self.knocked || now >= self.next_poll) {
+            return;
+        }
+        self.knocked = false;
+        self.backlog.reading = true;
+        self.next_poll = now + self.world.settings.poll;
+        let (world, causes) = (Arc::clone(&self.world), self.causes.clone());
+        let since = self.backlog.read_until;
+        self.workers.submit(move || drop(causes.send(Cause::IssuesSeen(read(&world, since)))));
+    }
+
+    pub(crate) fn issues_seen(&mut self, now: Millis, seen: Result<Seen, String>) -> Result<(), StoreError> {
+        self.backlog.reading = false;
+        let seen = match seen {
+            Ok(seen) => seen,
+            Err(error) => {
+                // An error is never an empty list: what was known before still holds.
+                tracing::warn!(error, "cannot read the issues");
+                self.next_poll = now + Span::secs(5);
+                return Ok(());
+            }
+        };
+        self.backlog.complete = true;
+        for issue in seen.issues {
+            let until = Millis(issue.updated_at.0 - OVERLAP);
+            self.backlog.read_until = self.backlog.read_until.max(Some(until));
+            let candidate = Candidate::from(&issue);
+            if self.backlog.issues.get(&issue.number) == Some(&candidate) {
+                continue;
+            }
+            self.restless = true;
+            self.notice(now, &candidate);
+            self.know_ended(issue.number)?;
+            self.backlog.titles.insert(issue.number, issue.title);
+            self.backlog.issues.insert(issue.number, candidate);
+        }
+        Ok(())
+    }
+
+    /// A closed issue or the label to leave it alone ends its task.
+    fn notice(&mut self, now: Millis, issue: &Candidate) {
+        let Some(task) = self.live_task_of(issue.number) else { return };
+        let abandon = &self.world.settings.policy.labels.abandon;
+        if issue.labels.contains(abandon) {
+            let by = format!("label {abandon}");
+            self.book.happened(now, &task, &Event::AbandonAsked { by });
+        } else if !issue.open {
+            self.book.happened(now, &task, &Event::IssueClosed);
+        }
+    }
+
+    pub(crate) fn live_task_of(&self, issue: IssueNumber) -> Option<windlass_core::id::TaskId> {
+        self.book.tasks.values().find(|task| task.issue == issue).map(|task| task.id.clone())
+    }
+
+    /// Whether the issue's newest task has ended is looked up once, when the issue is first seen.
+    fn know_ended(&mut self, issue: IssueNumber) -> Result<(), StoreError> {
+        let known = self.backlog.issues.contains_key(&issue) || self.live_task_of(issue).is_some();
+        if !known && self.world.store.newest_task_of(issue)?.is_some() {
+            self.book.ended.insert(issue);
+        }
+        Ok(())
+    }
+
+    /// Gives slots to who waits for one, and takes issues into what is left.
+    pub(crate) fn schedule(&mut self, now: Millis) -> Result<(), StoreError> {
+        if !self.restless || !self.backlog.complete {
+            return Ok(());
+        }
+        self.restless = false;
+        let decision = self.decide(now);
+        for task in &decision.grant {
+            self.book.happened(now, task, &Event::SlotGranted);
+        }
+        for issue in &decision.take {
+            self.take(now, *issue)?;
+        }
+        self.write_reasons(now, &decision);
+        if decision.skipped.values().any(|skip| matches!(skip, Skip::Held(_))) {
+            self.restless = true;
+            self.retry_at(now + Span::secs(10));
+        }
+        Ok(())
+    }
+
+    fn decide(&self, now: Millis) -> Decision {
+        let hold = match self.paused {
+            true => Some(Hold::Paused),
+            false => host::hold(self.world.settings.guards, self.world.layout.state()),
+        };
+        let live: Vec<&Task> = self.book.tasks.values().collect();
+        let situation =
+            Situation { now, issues: &self.backlog.issues, live: &live, ended: &self.book.ended, hold };
+        schedule::decide(&self.world.settings.policy, &situation)
+    }
+
+    fn take(&mut self, now: Millis, issue: IssueNumber) -> Result<(), StoreError> {
+        let nth = self.world.store.count_tasks_of(issue)? + 1;
+        let title = self.backlog.titles.get(&issue).cloned().unwrap_or_default();
+        let branch_prefix = self.world.settings.branch_prefix.clone();
+        self.decided(now, issue, "taken".to_owned());
+        self.book.claim(now, Claim { issue, title, nth, branch_prefix });
+        Ok(())
+    }
+
+    /// Reasons of an issue's own are written down when they change. That everybody waits for a slot is not one.
+    fn write_reasons(&mut self, now: Millis, decision: &Decision) {
+        for (issue, skip) in &decision.skipped {
+            let text = match skip {
+                Skip::NoSlot { .. } | Skip::TooManyOpenChanges { .. } | Skip::Held(_) => "ready".to_owned(),
+                Skip::NotInBacklog
+                | Skip::Blocked
+                | Skip::Underspecified
+                | Skip::AbandonAsked
+                | Skip::Ended
+                | Skip::WaitsFor(_)
+                | Skip::MissingDependency(_)
+                | Skip::Circle(_)
+                | Skip::TooManyDependencies(_) => skip.sentence(),
+            };
+            self.decided(now, *issue, text);
+        }
+    }
+
+    fn decided(&mut self, now: Millis, issue: IssueNumber, text: String) {
+        if self.backlog.decided.get(&issue) == Some(&text) {
+            return;
+        }
+        self.backlog.decided.insert(issue, text.clone());
+        self.book.put(Op::Decide { issue, text: text.clone(), at: now });
+        let fact = Fact::Factory(FactoryFact::Decided { decision: text });
+        self.book.put(Op::Log(Entry { at: now, task: None, issue: Some(issue), fact }));
+    }
+}
+
+fn read(world: &World, since: Option<Millis>) -> Result<Seen, String> {
+    let query = IssueQuery { updated_since: since, ..IssueQuery::default() };
+    every(|from| world.forge.issues(&query, from))
+        .map(|issues| Seen { issues })
+        .map_err(|error| crate::perform::chain(&error))
+}

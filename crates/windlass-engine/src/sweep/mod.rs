@@ -1,0 +1,11 @@
+//! Looks at the world and says what it saw.
+
+mod commands;
+mod effects;
+mod issues;
+mod open;
+mod people;
+mod watch;
+
+pub use people::Evidence;
+pub use watch::Watch;

@@ -1,0 +1,164 @@
+//! Sessions: what they signal, whether they live, and what to do when they are gone.
+
+use std::time::Duration;
+
+use windlass_adapters::shim::client;
+use windlass_core::id::SessionId;
+use windlass_core::session::{Identity, Process, Role};
+use windlass_core::task::{Crash, Effect, Event};
+use windlass_core::time::Millis;
+use windlass_core::{id::EffectKey, task::State};
+use windlass_store::Op;
+
+use crate::factory::Factory;
+use crate::sessions;
+
+/// When a session last showed that it works.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence {
+    sign: Millis,
+    output: Option<Millis>,
+    cpu: Option<Duration>,
+}
+
+impl Factory {
+    /// Reads what a session's files say and writes it down.
+    pub(crate) fn look_at(&mut self, now: Millis, session: &SessionId, gone: bool) {
+        let Some(identity) = self.book.identities.get(session).cloned() else { return };
+        let look = match sessions::read(&self.world.layout, &identity, gone) {
+            Ok(look) => look,
+            Err(error) => {
+                tracing::warn!(%session, error = %crate::perform::chain(&error), "cannot read a session's files");
+                return;
+            }
+        };
+        if look.identity != identity {
+            self.book.save_identity(look.identity.clone());
+        }
+        for usage in look.usage {
+            let cost_micro_usd = usage.cost_micro_usd;
+            self.book.put(Op::AddUsage(usage));
+            if identity.role == Role::Dev {
+                let event = Event::UsageSeen { session: session.clone(), cost_micro_usd };
+                self.book.happened(now, &identity.task, &event);
+            }
+        }
+        for event in look.events {
+            self.book.happened(now, &identity.task, &event);
+        }
+        if gone && look.unheard {
+            self.wake_session(now, &look.identity);
+        }
+    }
+
+    pub(crate) fn session_gone(&mut self, now: Millis, session: &SessionId) {
+        // A word said in between may have started it again.
+        match self.book.identities.get(session).map(|identity| sessions::look(&self.world.layout, identity)) {
+            Some(Process::Alive) => {
+                self.watch.session(&self.world.layout, session);
+                self.look_at(now, session, false);
+            }
+            Some(Process::Gone | Process::NotLooked) => self.look_at(now, session, true),
+            None => {}
+        }
+    }
+
+    /// The process ended just before a message reached it.
+    fn wake_session(&mut self, now: Millis, identity: &Identity) {
+        let busy = |effect: &Effect| match effect {
+            Effect::StopSession { session }
+            | Effect::WakeSession { session }
+            | Effect::Say { session, .. } => *session == identity.name,
+            _ => false,
+        };
+        let wanted = self.book.tasks.get(&identity.task).is_some_and(|task| task.session == identity.name);
+        if !wanted || self.outbox.any(busy) {
+            return;
+        }
+        let key = EffectKey::new(format!("wake:{}:{}", identity.name, now.0));
+        let effect = Effect::WakeSession { session: identity.name.clone() };
+        self.book.order(now, key, Some(identity.task.clone()), effect);
+    }
+
+    /// Once a minute: sign the living, count strikes against the silent, and look again in case a wake-up was lost.
+    pub(crate) fn heartbeat(&mut self, now: Millis) {
+        if now < self.next_heartbeat {
+            return;
+        }
+        self.next_heartbeat = now + self.world.settings.policy.limits.heartbeat;
+        for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
+            if identity.pid.is_none() {
+                continue;
+            }
+            match sessions::look(&self.world.layout, &identity) {
+                Process::Alive => {
+                    self.look_at(now, &identity.name, false);
+                    self.sign(now, &identity.name);
+                }
+                Process::Gone => self.look_at(now, &identity.name, true),
+                Process::NotLooked => {}
+            }
+        }
+    }
+
+    fn sign(&mut self, now: Millis, session: &SessionId) {
+        let Some(mut identity) = self.book.identities.get(session).cloned() else { return };
+        let quiet = now.since(self.last_sign(now, session));
+        let limits = self.world.settings.policy.limits.clone();
+        let at_work = self.book.tasks.get(&identity.task).is_some_and(|task| {
+            task.session == identity.name
+                && matches!(
+                    task.state,
+                    State::Running { .. } | State::Revising { .. } | State::HandingOff { .. }
+                )
+        });
+        if quiet < limits.stale_after || !at_work {
+            identity.last_seen = now;
+            identity.strikes = 0;
+        } else {
+            identity.strikes += 1;
+        }
+        let dead = identity.strikes >= limits.stale_strikes;
+        let task = identity.task.clone();
+        self.book.save_identity(identity);
+        if dead {
+            let event = Event::AgentCrashed { session: session.clone(), how: Crash::Silent };
+            self.book.happened(now, &task, &event);
+        }
+    }
+
+    /// Output or processor time: a long quiet test run is work.
+    fn last_sign(&mut self, now: Millis, session: &SessionId) -> Millis {
+        let folder = self.world.layout.session(session);
+        let cpu = client::cpu_time(&folder).ok().flatten();
+        let output = modified(&folder.join(windlass_adapters::shim::TRANSCRIPT));
+        let seen = self.evidence.entry(session.clone()).or_insert(Evidence { sign: now, output, cpu });
+        if seen.cpu != cpu || seen.output != output {
+            *seen = Evidence { sign: now, output, cpu };
+        }
+        seen.sign
+    }
+
+    /// Asks every process to end, then waits for each.
+    pub(crate) fn stop_all_processes(&mut self) {
+        let sessions = self.book.identities.keys().map(|name| self.world.layout.session(name));
+        let builds = self.book.builds.keys().map(|id| self.world.layout.build(id));
+        let folders: Vec<_> = sessions.chain(builds).filter(|folder| folder.exists()).collect();
+        for folder in folders.iter().filter(|folder| client::alive(folder).unwrap_or(true)) {
+            if let Err(error) = client::request_stop(folder) {
+                tracing::error!(%error, "cannot ask a shim to stop");
+            }
+        }
+        for folder in &folders {
+            if let Err(error) = client::wait_gone(folder).and_then(|()| client::kill_leftovers(folder)) {
+                tracing::error!(%error, "cannot end a shim");
+            }
+        }
+    }
+}
+
+fn modified(path: &std::path::Path) -> Option<Millis> {
+    let time = path.metadata().ok()?.modified().ok()?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Millis)
+}
