@@ -1,0 +1,3 @@
+//! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
+
+pub mod samples;

@@ -1,0 +1,119 @@
+//! The command line: every command, every global flag, and the help.
+
+mod help;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, init, issues,
+    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
+};
+use crate::error::{CliError, Report};
+use crate::exit::Exit;
+
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, about = "A code factory that never loses ground")]
+#[command(disable_help_subcommand = false, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub globals: Globals,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Globals {
+    /// Print results and errors as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Run as if started in DIR
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Keep state in DIR (also WINDLASS_STATE_DIR)
+    #[arg(long, global = true, value_name = "DIR", hide = true)]
+    pub state: Option<PathBuf>,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more in the daemon's log; twice for even more (also WINDLASS_LOG)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colours; NO_COLOR, CLICOLOR_FORCE and TERM=dumb are heard
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
+    /// Never ask anything
+    #[arg(long, global = true)]
+    pub no_input: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Init(init::Args),
+    Demo(demo::Args),
+    Up(up::Args),
+    Down(down::Args),
+    Status(status::Args),
+    Agents(agents::Args),
+    Queue(queue::Args),
+    Issues(issues::Args),
+    Show(show::Args),
+    Why(why::Args),
+    Logs(logs::Args),
+    New(new::Args),
+    Tell(tell::Args),
+    Retry(retry::Args),
+    Abandon(abandon::Args),
+    Pause(pause::Args),
+    Resume(resume::Args),
+    Comment(comment::Args),
+    Label(label::Args),
+    Close(close::Args),
+    Events(events::Args),
+    Export(export::Args),
+    Backup(backup::Args),
+    Config(config::Args),
+    Shim(shim::Args),
+    DemoAgent(demo_agent::Args),
+}
+
+/// The parsed command line, or the exit code after help, version or an error was shown.
+pub fn parse(args: &[OsString]) -> Result<Cli, ExitCode> {
+    let parsed =
+        help::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                // Nobody reads the help: then there is nothing left to do.
+                drop(error.print());
+                Exit::Ok.into()
+            }
+            _ if json => Report { json }.show(&usage(&error)),
+            _ => {
+                // As above.
+                drop(error.print());
+                Exit::Usage.into()
+            }
+        }
+    })
+}
+
+fn usage(error: &clap::Error) -> CliError {
+    let said = error.render().to_string();
+    let title = said.lines().next().unwrap_or_default();
+    let title = title.strip_prefix("error: ").unwrap_or(title);
+    CliError::new("usage", Exit::Usage, title).next("windlass --help")
+}

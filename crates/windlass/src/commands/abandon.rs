@@ -1,0 +1,21 @@
+//! `windlass abandon`: asks the factory.
+
+use windlass_core::command::Command;
+use windlass_core::id::IssueNumber;
+
+use super::ask;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// End the work on an issue; what was done is kept
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  windlass abandon 12")]
+pub struct Args {
+    /// The issue's number
+    issue: u64,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    ask::ask(context, &Command::Abandon { issue: IssueNumber(args.issue) })
+}

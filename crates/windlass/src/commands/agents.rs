@@ -1,0 +1,146 @@
+//! `windlass agents`: who is at work, with the evidence for it and its age.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use windlass_adapters::shim::{TRANSCRIPT, client};
+use windlass_core::policy::Policy;
+use windlass_core::session::{Identity, Light, Process, Role, light};
+use windlass_core::task::State;
+use windlass_core::time::Millis;
+use windlass_store::{Store, Which};
+
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::out::Style;
+use crate::project::Project;
+use crate::text::{age, table};
+use crate::view::{AgentLine, Agents, Stamp};
+
+/// List sessions with a light, its evidence and its age
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  windlass agents\n  windlass agents --all --json")]
+pub struct Args {
+    /// Ended sessions too
+    #[arg(long)]
+    all: bool,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    let store = project.reader()?;
+    let policy = project.config.policy();
+    let now = windlass_engine::now();
+    let which = if args.all { Which::All } else { Which::Live };
+    let mut agents = Vec::new();
+    for identity in store.identities(which)? {
+        let task = store.task(&identity.task)?.map(|task| task.value);
+        let folder = project.layout.session(&identity.name);
+        agents.push(look(&policy, now, &identity, task.as_ref().map(|task| &task.state), &folder));
+    }
+    let view = Agents::new(Stamp(now), agents);
+    context.out.show(&view, |style| words(style, now, &view.agents))?;
+    if view.agents.is_empty() {
+        context.out.talk("nobody is at work");
+    }
+    Ok(Exit::Ok)
+}
+
+fn look(
+    policy: &Policy,
+    now: Millis,
+    identity: &Identity,
+    state: Option<&State>,
+    folder: &Path,
+) -> AgentLine {
+    let lock_held = client::alive(folder).ok();
+    let process = match lock_held {
+        Some(true) => Process::Alive,
+        Some(false) => Process::Gone,
+        None => Process::NotLooked,
+    };
+    let output = modified(&folder.join(TRANSCRIPT));
+    let sign = output.map_or(identity.last_seen, |at| at.max(identity.last_seen));
+    let seen = match state {
+        Some(state) => at_work(state, identity),
+        // A session without a task is nobody's: only its process can tell.
+        None => State::Running { heard: None },
+    };
+    AgentLine {
+        name: identity.name.to_string(),
+        role: identity.role,
+        issue: identity.issue.0,
+        task: identity.task.to_string(),
+        state: state.map_or("UNKNOWN", State::name).to_owned(),
+        status: identity.status,
+        light: light(&policy.limits, &seen, identity.status, process, now.since(sign)),
+        lock_held,
+        pid: identity.pid,
+        last_output_at: output.map(Stamp),
+        last_seen_at: Stamp(identity.last_seen),
+        created_at: Stamp(identity.created_at),
+        strikes: identity.strikes,
+        max_strikes: policy.limits.stale_strikes,
+        predecessor: identity.predecessor_id.as_ref().map(ToString::to_string),
+    }
+}
+
+/// While the critic reads, the task holds no slot but the critic works.
+fn at_work(state: &State, identity: &Identity) -> State {
+    match (identity.role, state) {
+        (Role::Review, State::AwaitingCritic { review, .. }) if *review == identity.name => {
+            State::Running { heard: None }
+        }
+        (Role::Review | Role::Dev, state) => state.clone(),
+    }
+}
+
+fn modified(path: &Path) -> Option<Millis> {
+    let since = path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Millis)
+}
+
+fn words(style: Style, now: Millis, agents: &[AgentLine]) -> String {
+    if agents.is_empty() {
+        return String::new();
+    }
+    let heading = ["", "NAME", "ROLE", "ISSUE", "STATE", "LAST SIGN OF LIFE", "EVIDENCE", "STRIKES"];
+    let mut rows = vec![heading.iter().map(|&word| style.faint(word)).collect()];
+    rows.extend(agents.iter().map(|agent| row(style, now, agent)));
+    let legend = "● alive  ◐ suspect  ✗ dead  ○ paused by design  ◆ needs you  ? unknown  · ended\n";
+    format!("{}{}", table("", &rows), style.faint(legend))
+}
+
+fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {
+    let output =
+        agent.last_output_at.map_or_else(|| "no output".into(), |at| format!("output {}", age(now, at.0)));
+    let lock = match agent.lock_held {
+        Some(true) => "lock held",
+        Some(false) => "lock free",
+        None => "lock unknown",
+    };
+    let pid = agent.pid.map_or_else(|| "no pid".into(), |pid| format!("pid {pid}"));
+    vec![
+        sign(style, agent.light),
+        agent.name.clone(),
+        agent.role.word().to_owned(),
+        format!("#{}", agent.issue),
+        agent.state.clone(),
+        format!("{output}, seen {}", age(now, agent.last_seen_at.0)),
+        format!("{lock} · {pid}"),
+        format!("{}/{}", agent.strikes, agent.max_strikes),
+    ]
+}
+
+fn sign(style: Style, light: Light) -> String {
+    match light {
+        Light::Alive => style.green("●"),
+        Light::Suspect => style.yellow("◐"),
+        Light::Dead => style.red("✗"),
+        Light::Paused => "○".into(),
+        Light::NeedsYou => style.red("◆"),
+        Light::Unknown => style.yellow("?"),
+        Light::Ended => style.faint("·"),
+    }
+}

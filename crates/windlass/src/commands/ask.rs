@@ -1,0 +1,86 @@
+//! Leaves a command for the daemon and waits for its answer.
+
+use std::time::{Duration, Instant};
+
+use windlass_adapters::forge::Forge;
+use windlass_core::command::{Answer, Command};
+use windlass_core::id::IssueNumber;
+use windlass_store::Store;
+
+use crate::context::Context;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::view::Answered;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(25);
+
+pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    let issue = issue_of(command);
+    if let Some(issue) = issue {
+        project.forge()?.issue(issue)?;
+    }
+    let store = project.client()?;
+    let id = store.post_command(command, project.user(), windlass_engine::now())?;
+    project.knock()?;
+    let text = match daemon::look(project.layout.state())? {
+        Daemon::Down => {
+            let text = "will be carried out when the factory is up".to_owned();
+            return said(context, id, "waiting", text);
+        }
+        Daemon::Up { .. } | Daemon::Unknown => match wait(&store, id)? {
+            Some(Answer::Done { what }) => what,
+            Some(Answer::Refused { why }) => return Err(refused(&store, issue, why)?),
+            None => return Err(no_answer(id)),
+        },
+    };
+    said(context, id, "done", text)
+}
+
+fn said(context: &mut Context, command: i64, status: &'static str, text: String) -> Result<Exit, CliError> {
+    let view = Answered { schema: crate::view::ANSWER_SCHEMA, command, status, text };
+    context.out.show(&view, |_| format!("{}\n", view.text))?;
+    Ok(Exit::Ok)
+}
+
+fn wait(store: &dyn Store, id: i64) -> Result<Option<Answer>, CliError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let answer = store.command(id)?.and_then(|posted| posted.answer);
+        if answer.is_some() || Instant::now() >= until {
+            return Ok(answer);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What was never there is not found; what is there and says no has refused.
+fn refused(store: &dyn Store, issue: Option<IssueNumber>, why: String) -> Result<CliError, CliError> {
+    let missing = match issue {
+        Some(issue) => project::task_of(store, issue)?.is_none(),
+        None => false,
+    };
+    let (code, exit) = if missing { ("no-task", Exit::NotFound) } else { ("refused", Exit::WorkFailed) };
+    let error = CliError::new(code, exit, "the factory refuses").why(why);
+    Ok(match issue {
+        Some(issue) => error.next(format!("windlass why {}", issue.0)),
+        None => error,
+    })
+}
+
+fn no_answer(id: i64) -> CliError {
+    CliError::new("no-answer", Exit::Pending, "the factory has not answered yet")
+        .why(format!("command {id} is stored and still waits after {} s", PATIENCE.as_secs()))
+        .next("windlass events -f --kind command_taken")
+        .next("windlass logs    shows the daemon's own log")
+}
+
+fn issue_of(command: &Command) -> Option<IssueNumber> {
+    match command {
+        Command::Tell { issue, .. } | Command::Retry { issue } | Command::Abandon { issue } => Some(*issue),
+        Command::Pause | Command::Resume => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! `windlass down`: ends the factory with all its processes, and proves that none is left.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use windlass_adapters::files;
+use windlass_adapters::process::ProcessId;
+use windlass_adapters::shim::client;
+
+use crate::context::Context;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::leftovers::{self, Leftover};
+use crate::project::Project;
+use crate::view::{DownReply, Stamp};
+
+/// Agents may take a minute to save their work.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How long an ended process may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Stop the factory, agents and builds included; it stays down until `up`
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  windlass down")]
+pub struct Args {}
+
+pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    // Only to say so if there is no state at all.
+    drop(project.reader()?);
+    let was_running = end(&project)?;
+    if !was_running {
+        context.out.talk("the factory was not running");
+    }
+    let view = DownReply { schema: crate::view::DOWN_SCHEMA, was_running, processes_left: 0 };
+    context.out.show(&view, |_| "the factory is down, 0 processes left\n".into())?;
+    Ok(Exit::Ok)
+}
+
+/// Ends the daemon if there is one, then all that it left; fails unless nothing is left. Says whether there was one.
+pub fn end(project: &Project) -> Result<bool, CliError> {
+    let state = project.layout.state();
+    write_mark(project)?;
+    let was_running = daemon::look(state)? != Daemon::Down;
+    if was_running {
+        end_daemon(state)?;
+    }
+    end_orphans(state)?;
+    let left = wait_gone(state)?;
+    if left.is_empty() { Ok(was_running) } else { Err(still_there(&left)) }
+}
+
+/// Written first: whatever starts the factory by itself must find it.
+fn write_mark(project: &Project) -> Result<(), CliError> {
+    let text = format!("{} at {}\n", project.user(), Stamp(windlass_engine::now()));
+    Ok(files::write_atomic(&project.layout.down_mark(), text.as_bytes())?)
+}
+
+fn end_daemon(state: &Path) -> Result<(), CliError> {
+    let until = Instant::now() + PATIENCE;
+    // One that is only starting is met when it has started.
+    let seen = daemon::wait(state, PATIENCE, |seen| seen != Daemon::Unknown)?;
+    if let Daemon::Up { pid } = seen {
+        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(ProcessId::of);
+        let sent = pid.map_or(Ok(false), |pid| pid.signal(Signal::USR1));
+        sent.map_err(|source| {
+            CliError::new("signal", Exit::Failed, "cannot reach the daemon").because(source)
+        })?;
+    }
+    match daemon::wait(state, until.saturating_duration_since(Instant::now()), |seen| seen == Daemon::Down)? {
+        Daemon::Down => Ok(()),
+        Daemon::Up { pid } => {
+            let pid = pid.map_or_else(|| "unknown".into(), |pid| pid.to_string());
+            Err(CliError::new("still-up", Exit::Pending, format!("the daemon with pid {pid} has not ended"))
+                .why(format!("{} s have passed", PATIENCE.as_secs()))
+                .next("windlass logs"))
+        }
+        Daemon::Unknown => {
+            Err(CliError::new("still-up", Exit::Pending, "somebody keeps opening the database"))
+        }
+    }
+}
+
+/// Ends what a daemon left running that was killed, or told to leave its agents alone.
+fn end_orphans(state: &Path) -> Result<(), CliError> {
+    let folders: BTreeSet<PathBuf> = find(state)?.into_iter().filter_map(|left| left.folder).collect();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        client::request_stop(folder)?;
+    }
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        let until = Instant::now() + GONE;
+        while client::alive(folder)? && Instant::now() < until {
+            std::thread::sleep(PAUSE);
+        }
+        client::kill_leftovers(folder)?;
+    }
+    Ok(())
+}
+
+fn wait_gone(state: &Path) -> Result<Vec<Leftover>, CliError> {
+    let until = Instant::now() + GONE;
+    loop {
+        let left = find(state)?;
+        if left.is_empty() || Instant::now() >= until {
+            return Ok(left);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn find(state: &Path) -> Result<Vec<Leftover>, CliError> {
+    leftovers::find(state).map_err(|source| CliError::io("look through", Path::new("/proc"), source))
+}
+
+fn still_there(left: &[Leftover]) -> CliError {
+    let list: Vec<String> = left.iter().map(|left| format!("{} {}", left.pid, left.command)).collect();
+    CliError::new("processes-left", Exit::Failed, format!("{} processes are still there", left.len()))
+        .why(list.join("\n"))
+        .next("kill them by their number, then: windlass down")
+}

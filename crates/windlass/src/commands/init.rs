@@ -1,0 +1,172 @@
+//! `windlass init`: makes a checkout a project. Writes one file there, and the state folder elsewhere.
+
+mod checkout;
+mod guess;
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use windlass_engine::Layout;
+
+use crate::config::{AgentChoice, Choices, Config, FILE};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project;
+use crate::view::InitReply;
+use checkout::Checkout;
+
+/// Make this git checkout a project
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  windlass init
+  windlass init --yes --ci \"cargo test\" --agent 'command:my-agent --headless'
+  windlass init --branch trunk --agent demo")]
+pub struct Args {
+    /// Ask nothing; what cannot be guessed is left open in the file
+    #[arg(short, long)]
+    yes: bool,
+    /// The branch that good commits go to
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// How the project is tested, a line for `sh -c`
+    #[arg(long, value_name = "COMMAND")]
+    ci: Option<String>,
+    /// `demo`, or `command:` and the line that starts your agent
+    #[arg(long, value_name = "AGENT", value_parser = AgentChoice::parse)]
+    agent: Option<AgentChoice>,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let from = project::folder(context)?;
+    let checkout = Checkout::find(&context.around.search_path, &from)?;
+    let file = checkout.root.join(FILE);
+    let layout = Layout::new(project::state_folder(context, &checkout.root)?);
+    let reply = if file.exists() {
+        adopt(&checkout, args, &file, &layout)?
+    } else {
+        begin(context, &checkout, args, &file, &layout)?
+    };
+    context.out.show(&reply, |_| words(&reply))?;
+    Ok(Exit::Ok)
+}
+
+/// A fresh project. The file comes last: whatever fails before leaves the checkout as it was.
+fn begin(
+    context: &Context,
+    checkout: &Checkout,
+    args: &Args,
+    file: &Path,
+    layout: &Layout,
+) -> Result<InitReply, CliError> {
+    let choices = choose(context, checkout, args)?;
+    project::make_state(&checkout.search_path, &checkout.root, layout, &choices.branch)?;
+    let written = OpenOptions::new().write(true).create_new(true).open(file);
+    match written.and_then(|mut opened| opened.write_all(choices.file().as_bytes())) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(file)),
+        Err(source) => return Err(CliError::io("write", file, source)),
+    }
+    Ok(reply(checkout, layout, choices.name, choices.branch, choices.ci, choices.agent.map(agent_word)))
+}
+
+/// Somebody else has written the file already, as in a clone: only the state is missing.
+fn adopt(checkout: &Checkout, args: &Args, file: &Path, layout: &Layout) -> Result<InitReply, CliError> {
+    let chosen = args.branch.is_some() || args.ci.is_some() || args.agent.is_some();
+    if chosen || layout.database().is_file() {
+        return Err(exists(file));
+    }
+    let config = Config::load(file)?;
+    project::make_state(&checkout.search_path, &checkout.root, layout, &config.branch)?;
+    let name = config.name.unwrap_or_else(|| project::folder_name(&checkout.root));
+    let agent = config.agent.dev.map(|agent| format!("{:?}", agent.kind).to_lowercase());
+    Ok(reply(checkout, layout, name, config.branch, config.ci.command, agent))
+}
+
+fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices, CliError> {
+    let branch = checkout.main_branch(args.branch.as_deref())?;
+    let ask = context.may_ask() && !args.yes;
+    let mut ci = args.ci.clone().or_else(|| guess::ci(&checkout.root));
+    if ci.is_none() && ask {
+        ci = question("How is the project tested? (a shell command, empty for later)")?;
+    }
+    let mut agent = args.agent.clone();
+    if agent.is_none() && ask {
+        let line =
+            question("Which command starts your agent? (it reads its task from stdin, empty for later)")?;
+        agent = line.map(AgentChoice::Command);
+    }
+    Ok(Choices { name: project::folder_name(&checkout.root), branch, ci, agent })
+}
+
+fn question(words: &str) -> Result<Option<String>, CliError> {
+    let failed = |source| CliError::new("input", Exit::Failed, "cannot ask").because(source);
+    let mut terminal = std::io::stderr();
+    write!(terminal, "? {words}\n  > ").and_then(|()| terminal.flush()).map_err(failed)?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    let line = line.trim();
+    Ok((!line.is_empty()).then(|| line.to_owned()))
+}
+
+fn exists(file: &Path) -> CliError {
+    CliError::new("exists", Exit::Failed, format!("`{}` is already there", file.display()))
+        .why("this is a project, and nothing is overwritten")
+        .next("windlass status")
+        .next("windlass config check    after an edit")
+}
+
+fn agent_word(agent: AgentChoice) -> String {
+    match agent {
+        AgentChoice::Command(line) => line,
+        AgentChoice::Demo => "demo".into(),
+    }
+}
+
+fn reply(
+    checkout: &Checkout,
+    layout: &Layout,
+    project: String,
+    branch: String,
+    ci: Option<String>,
+    agent: Option<String>,
+) -> InitReply {
+    let mut next = Vec::new();
+    if ci.is_none() {
+        next.push(format!("set `command` in [ci] of {FILE}: how is the project tested?"));
+    }
+    if agent.is_none() {
+        next.push(format!("set [agent.dev] in {FILE}: which program does the work?"));
+    }
+    next.push("windlass new \"…\"    write an issue".into());
+    next.push("windlass up         start the factory".into());
+    InitReply {
+        schema: crate::view::INIT_SCHEMA,
+        project,
+        root: checkout.root.display().to_string(),
+        config: checkout.root.join(FILE).display().to_string(),
+        state_dir: layout.state().display().to_string(),
+        branch,
+        ci,
+        agent,
+        next,
+    }
+}
+
+fn words(reply: &InitReply) -> String {
+    let open = || "not set".to_owned();
+    let mut out = format!(
+        "project  {}\nfile     {}\nstate    {}\nbranch   {}\nci       {}\nagent    {}\n",
+        reply.project,
+        reply.config,
+        reply.state_dir,
+        reply.branch,
+        reply.ci.clone().unwrap_or_else(open),
+        reply.agent.clone().unwrap_or_else(open)
+    );
+    for next in &reply.next {
+        out.push_str(&format!("next     {next}\n"));
+    }
+    out
+}

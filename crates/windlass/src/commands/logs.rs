@@ -1,0 +1,171 @@
+//! `windlass logs`: what an agent, a critic, a build or the daemon says.
+
+mod render;
+mod tail;
+
+use std::time::Duration;
+
+use windlass_adapters::shim::{LOG, TRANSCRIPT};
+use windlass_core::id::{IssueNumber, SessionId};
+use windlass_core::task::Task;
+use windlass_store::Store;
+
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::out::Out;
+use crate::project::{self, Project};
+use render::Format;
+use tail::Tail;
+
+const PAUSE: Duration = Duration::from_millis(100);
+/// Builds that are looked through for the newest of a task.
+const BUILDS: usize = 200;
+
+/// Print what an issue's agent says, or its critic, its build, or the daemon
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  windlass logs 12                 what the agent said and did
+  windlass logs -f 12              and go on until the task ends
+  windlass logs --ci 12            its newest build
+  windlass logs --critic --raw 12  the critic's transcript as it is
+  windlass logs --tail 50          the daemon's own log")]
+pub struct Args {
+    /// The issue's number; without it, the daemon's log
+    issue: Option<u64>,
+    /// Go on as it happens, until the task ends
+    #[arg(short, long)]
+    follow: bool,
+    /// The newest build
+    #[arg(long, requires = "issue", conflicts_with = "critic")]
+    ci: bool,
+    /// The newest review
+    #[arg(long, requires = "issue")]
+    critic: bool,
+    /// Lines as they were written
+    #[arg(long)]
+    raw: bool,
+    /// So many of the last lines
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    tail: usize,
+}
+
+/// Something that grows line by line.
+#[derive(Debug)]
+struct Source {
+    name: String,
+    format: Format,
+    tail: Tail,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    let out = &mut context.out;
+    match args.issue {
+        None => of_daemon(&project, args, out)?,
+        Some(issue) => of_issue(&project, args, IssueNumber(issue), out)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn of_daemon(project: &Project, args: &Args, out: &mut Out) -> Result<(), CliError> {
+    let mut source = Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file()));
+    source.begin(args, out)?;
+    if !args.follow {
+        return Ok(());
+    }
+    loop {
+        std::thread::sleep(PAUSE);
+        source.go_on(args, out)?;
+    }
+}
+
+fn of_issue(project: &Project, args: &Args, issue: IssueNumber, out: &mut Out) -> Result<(), CliError> {
+    let store = project.reader()?;
+    let task = project::known_task(project, &store, issue)?;
+    let mut source = find(project, &store, args, &task)?;
+    match &mut source {
+        Some(source) => source.begin(args, out)?,
+        None if args.follow => {}
+        None => return Err(nothing(issue, args)),
+    }
+    if args.follow { follow(project, &store, args, issue, source, out) } else { Ok(()) }
+}
+
+/// Until the task has ended and nothing more comes. Another session of the task is followed from its first line.
+fn follow(
+    project: &Project,
+    store: &dyn Store,
+    args: &Args,
+    issue: IssueNumber,
+    mut source: Option<Source>,
+    out: &mut Out,
+) -> Result<(), CliError> {
+    while let Some(task) = project::task_of(store, issue)? {
+        let newest = find(project, store, args, &task)?;
+        let same = source.as_ref().map(|source| &source.name) == newest.as_ref().map(|source| &source.name);
+        if !same {
+            source = newest;
+        }
+        let more = source.as_mut().map_or(Ok(false), |source| source.go_on(args, out))?;
+        if task.state.is_terminal() && same && !more {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Result<Option<Source>, CliError> {
+    let layout = &project.layout;
+    let transcript = |session: &SessionId| {
+        let tail = Tail::of(layout.session(session).join(TRANSCRIPT));
+        Source::new(session.as_str(), Format::Transcript, tail)
+    };
+    if args.ci {
+        let builds = store.recent_builds(BUILDS)?;
+        let build = builds.iter().find(|build| build.task == task.id);
+        let source = |id| Source::new(id, Format::Plain, Tail::of(layout.builds().join(id).join(LOG)));
+        return Ok(build.map(|build| source(build.id.as_str())));
+    }
+    if args.critic {
+        let review = (task.reviews > 0).then(|| SessionId::review(&task.id, task.reviews));
+        return Ok(review.as_ref().map(transcript));
+    }
+    Ok(Some(transcript(&task.session)))
+}
+
+fn nothing(issue: IssueNumber, args: &Args) -> CliError {
+    let what = if args.ci { "build" } else { "review" };
+    CliError::new("not-found", Exit::NotFound, format!("{issue} has had no {what} yet"))
+        .next(format!("windlass why {}", issue.0))
+}
+
+impl Source {
+    fn new(name: &str, format: Format, tail: Tail) -> Self {
+        Self { name: name.to_owned(), format, tail }
+    }
+
+    fn begin(&mut self, args: &Args, out: &mut Out) -> Result<(), CliError> {
+        let lines = self.tail.last(args.tail)?;
+        self.print(args, &lines, out)
+    }
+
+    /// Says whether there was more.
+    fn go_on(&mut self, args: &Args, out: &mut Out) -> Result<bool, CliError> {
+        let lines = self.tail.more()?;
+        self.print(args, &lines, out)?;
+        Ok(!lines.is_empty())
+    }
+
+    fn print(&self, args: &Args, lines: &[String], out: &mut Out) -> Result<(), CliError> {
+        for line in lines {
+            if args.raw {
+                out.line(line)?;
+            } else {
+                render::show(out, &self.name, self.format, line)?;
+            }
+        }
+        out.flush()
+    }
+}

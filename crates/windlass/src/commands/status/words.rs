@@ -1,0 +1,94 @@
+//! The status in words.
+
+use std::fmt::Write as _;
+
+use windlass_core::text::one_line;
+use windlass_core::time::Millis;
+
+use crate::out::Style;
+use crate::text::{age, from_now, table};
+use crate::view::{Status, TaskLine};
+
+pub fn words(style: Style, view: &Status) -> String {
+    let now = view.at.0;
+    let mut out = format!("{} · {} · {}\n", style.bold(&view.project), view.branch, daemon(style, view, now));
+    if view.paused {
+        let paused = style.yellow("PAUSED");
+        writeln!(out, "{paused}: nothing new is started          -> windlass resume")
+            .expect("a String takes all");
+    }
+    if view.commands_waiting > 0 {
+        writeln!(out, "{} commands wait for the factory", view.commands_waiting).expect("a String takes all");
+    }
+    if !view.needs_you.is_empty() {
+        section(&mut out, &style.red(&format!("NEEDS YOU {}", view.needs_you.len())), now, &view.needs_you);
+        for line in &view.needs_you {
+            writeln!(out, "  -> windlass tell {} \"…\"", line.issue).expect("a String takes all");
+        }
+    }
+    let working = format!("WORKING {} of {} slots", view.working.tasks.len(), view.working.slots);
+    section(&mut out, &style.bold(&working), now, &view.working.tasks);
+    if !view.waiting.is_empty() {
+        let heading = format!("WAITING {} (hold no slot)", view.waiting.len());
+        section(&mut out, &style.bold(&heading), now, &view.waiting);
+    }
+    if !view.queue.is_empty() {
+        section(&mut out, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
+    }
+    let today = &view.today;
+    writeln!(
+        out,
+        "{} {} merged · {} abandoned · {} closed · ${:.2} (estimated)",
+        style.bold("TODAY"),
+        today.merged,
+        today.abandoned,
+        today.closed,
+        dollars(today.cost_micro_usd)
+    )
+    .expect("a String takes all");
+    out
+}
+
+fn daemon(style: Style, view: &Status, now: Millis) -> String {
+    let daemon = &view.daemon;
+    let last = match daemon.last_event_at {
+        Some(at) => format!("last event {} ago", age(now, at.0)),
+        None => "no event yet".into(),
+    };
+    match (daemon.state, &daemon.started_at) {
+        ("up", started) => {
+            let since = started.map_or_else(|| "unknown".into(), |at| age(now, at.0));
+            let pid = daemon.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+            format!("{} {since}{pid} · {last}", style.green("up"))
+        }
+        ("down", _) => {
+            let by = daemon.stopped_by.as_ref().map_or_else(String::new, |by| format!(", stopped by {by}"));
+            format!("{}{by} · {last} · windlass up starts it", style.red("down"))
+        }
+        (_, _) => format!("{}: the database is being opened · {last}", style.yellow("unknown")),
+    }
+}
+
+fn section(out: &mut String, heading: &str, now: Millis, tasks: &[TaskLine]) {
+    writeln!(out, "{heading}").expect("a String takes all");
+    let row = |task: &TaskLine| {
+        let deadline = task.deadline.as_ref().map_or_else(String::new, |deadline| {
+            format!("{} {}", deadline.what, from_now(now, deadline.at.0))
+        });
+        vec![
+            format!("#{}", task.issue),
+            one_line(&task.title, 40),
+            task.session.clone(),
+            age(now, task.since.0),
+            task.state.clone(),
+            one_line(&task.says, 60),
+            deadline,
+        ]
+    };
+    out.push_str(&table("  ", &tasks.iter().map(row).collect::<Vec<_>>()));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+fn dollars(micro_usd: u64) -> f64 {
+    micro_usd as f64 / 1e6
+}

@@ -1,0 +1,61 @@
+//! `windlass up`: starts the factory, in the background or here.
+
+mod background;
+mod foreground;
+
+use crate::context::Context;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::Project;
+use crate::view::UpReply;
+
+/// Start the factory
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  windlass up                  in the background; survives your shell
+  windlass up --foreground     here; Ctrl-C ends the daemon and leaves the agents running")]
+pub struct Args {
+    /// Stay here, with the log on stderr
+    #[arg(long)]
+    foreground: bool,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    let settings = project.settings()?;
+    let found = daemon::look(project.layout.state())?;
+    if args.foreground {
+        return match found {
+            Daemon::Up { pid } => Err(already_running(pid)),
+            Daemon::Down | Daemon::Unknown => foreground::run(context, &project, settings),
+        };
+    }
+    let (pid, already) = match found {
+        Daemon::Up { pid } => (pid, true),
+        Daemon::Down | Daemon::Unknown => background::start(context, &project)?,
+    };
+    let log = project.layout.log_file().display().to_string();
+    let view = UpReply { schema: crate::view::UP_SCHEMA, pid, already, log };
+    let word = if already { "the factory is up already" } else { "the factory is up" };
+    let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    context.out.show(&view, |_| format!("{word}{pid}\n"))?;
+    Ok(Exit::Ok)
+}
+
+/// A person wants it up: the mark that keeps it down goes.
+fn take_mark_away(project: &Project) -> Result<(), CliError> {
+    let mark = project.layout.down_mark();
+    match std::fs::remove_file(&mark) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(CliError::io("remove", &mark, source)),
+    }
+}
+
+fn already_running(pid: Option<u32>) -> CliError {
+    let pid = pid.map_or_else(|| "unknown".into(), |pid| pid.to_string());
+    CliError::new("already-running", Exit::Failed, format!("the factory is up already, with pid {pid}"))
+        .next("windlass status")
+        .next("windlass down")
+}

@@ -1,0 +1,82 @@
+//! What would bring an issue on, from where it stands.
+
+use windlass_core::forge::Issue;
+use windlass_core::id::IssueNumber;
+use windlass_core::task::{State, Task};
+
+use crate::config::Labels;
+use crate::daemon::Daemon;
+
+/// What is known about an issue and the factory.
+#[derive(Debug)]
+pub struct Situation<'a> {
+    pub issue: &'a Issue,
+    pub task: Option<&'a Task>,
+    pub waits_for: &'a [IssueNumber],
+    pub daemon: Daemon,
+    pub paused: bool,
+    pub labels: &'a Labels,
+}
+
+/// The most pressing first.
+pub fn next(situation: &Situation<'_>) -> Vec<String> {
+    let mut next = Vec::new();
+    if situation.daemon == Daemon::Down {
+        next.push("the factory is down: windlass up".into());
+    }
+    if situation.paused {
+        next.push("the factory is paused: windlass resume".into());
+    }
+    match situation.task {
+        Some(task) => next.push(of_task(task)),
+        None => next.extend(of_issue(situation)),
+    }
+    next
+}
+
+fn of_task(task: &Task) -> String {
+    let n = task.issue.0;
+    match &task.state {
+        State::Dispatched | State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => {
+            format!("wait, or watch it: windlass logs -f {n}")
+        }
+        State::AwaitingCi { .. } => format!("wait for CI, or watch it: windlass logs -f --ci {n}"),
+        State::AwaitingCritic { .. } => {
+            format!("wait for the critic, or watch it: windlass logs -f --critic {n}")
+        }
+        State::AwaitingSlot { .. } => "wait for a free slot; more of them: `parallel` in [dispatch]".into(),
+        State::AwaitingHuman { .. } => format!("answer it: windlass tell {n} \"…\""),
+        State::Limited { .. } => "wait for the provider".into(),
+        State::Queued { .. } => "wait for its turn: windlass queue".into(),
+        State::Merged { .. } => "nothing, it is on main".into(),
+        State::Closed { .. } => "nothing, it is done".into(),
+        State::Abandoned { .. } => format!("try again: windlass retry {n}"),
+    }
+}
+
+fn of_issue(situation: &Situation<'_>) -> Vec<String> {
+    let (issue, labels) = (situation.issue, situation.labels);
+    let n = issue.number.0;
+    if !issue.open {
+        return vec!["nothing, it is closed".into()];
+    }
+    let mut next = Vec::new();
+    for hindrance in [&labels.blocked, &labels.underspecified, &labels.abandon] {
+        if issue.has_label(hindrance) {
+            next.push(format!("windlass label {n} -{hindrance}"));
+        }
+    }
+    if ![&labels.backlog, &labels.priority, &labels.in_progress].iter().any(|label| issue.has_label(label)) {
+        next.push(format!("mark it as work: windlass label {n} +{}", labels.backlog));
+    }
+    next.extend(
+        situation
+            .waits_for
+            .iter()
+            .map(|other| format!("{other} must be closed first: windlass why {}", other.0)),
+    );
+    if next.is_empty() {
+        next.push("wait: it is taken when a slot is free".into());
+    }
+    next
+}

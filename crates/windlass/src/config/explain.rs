@@ -1,0 +1,96 @@
+//! Says what is wrong with a configuration file: the line, the key, and what may have been meant.
+
+use std::path::Path;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// What is wrong, before it is known in which file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub line: Option<usize>,
+    pub what: String,
+    pub meant: Option<String>,
+}
+
+impl Fault {
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { line: None, what: what.into(), meant: None }
+    }
+
+    pub fn of_file(self, path: &Path) -> CliError {
+        let place = self.line.map_or_else(String::new, |line| format!(", line {line}"));
+        let error =
+            CliError::new("config", Exit::Config, format!("`{}`{place} is not valid", path.display()));
+        let error = error.why(self.what);
+        match self.meant {
+            Some(meant) => error.next(format!("did you mean `{meant}`?")),
+            None => error.next("windlass config defaults    shows every key with its default"),
+        }
+    }
+}
+
+pub fn fault(text: &str, error: &toml::de::Error) -> Fault {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let said = error.message();
+    let Some((unknown, known)) = unknown_key(said) else {
+        return Fault { line, what: said.trim().to_owned(), meant: None };
+    };
+    let what = format!("there is no key `{unknown}` here; known are {}", known.join(", "));
+    let meant = nearest(unknown, &known).map(str::to_owned);
+    Fault { line, what, meant }
+}
+
+/// The key that is not known, and those that are, from the parser's sentence about it.
+pub fn unknown_key(said: &str) -> Option<(&str, Vec<&str>)> {
+    let rest = said.strip_prefix("unknown field `").or_else(|| said.strip_prefix("unknown variant `"))?;
+    let (unknown, rest) = rest.split_once('`')?;
+    let known = rest.split('`').skip(1).step_by(2).collect();
+    Some((unknown, known))
+}
+
+/// The known name with the fewest differences, if there are few enough to think of a slip.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let allowed = name.chars().count() / 3 + 1;
+    known
+        .iter()
+        .map(|known| (distance(name, known), *known))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// How many letters have to be added, taken away or replaced to come from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_another_word_is_not() {
+        let known = ["parallel", "poll", "max_open_changes", "branch_prefix"];
+        for (typed, meant) in [
+            ("paralel", Some("parallel")),
+            ("parallell", Some("parallel")),
+            ("pol", Some("poll")),
+            ("max_changes", None),
+            ("colour", None),
+        ] {
+            assert_eq!(nearest(typed, &known), meant, "{typed}");
+        }
+        assert_eq!((distance("", "abc"), distance("kitten", "sitting"), distance("a", "a")), (3, 3, 0));
+    }
+}

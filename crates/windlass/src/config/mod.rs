@@ -1,0 +1,234 @@
+//! `windlass.toml`: what a project sets, checked key by key. Everything has a default but the build and the agent.
+
+mod explain;
+mod settings;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer, de};
+use windlass_core::policy::Policy;
+use windlass_core::time::Span;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub use settings::Place;
+pub use template::{AgentChoice, Choices};
+
+pub const FILE: &str = "windlass.toml";
+/// Every key with its default and what it means.
+pub const DEFAULTS: &str = include_str!("../../default-config.toml");
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub name: Option<String>,
+    pub branch: String,
+    pub dispatch: Dispatch,
+    pub timeouts: Timeouts,
+    pub liveness: Liveness,
+    pub critic: Critic,
+    pub ci: Ci,
+    pub agent: Agents,
+    pub guards: Guards,
+    pub budget: Budget,
+    pub labels: Labels,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dispatch {
+    pub parallel: u32,
+    pub max_open_changes: u32,
+    pub poll: Time,
+    pub branch_prefix: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timeouts {
+    pub session: Time,
+    pub ci: Time,
+    pub ci_wait: Time,
+    pub critic: Time,
+    pub renotify: Time,
+    pub escalate: Time,
+    pub handoff: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Liveness {
+    pub heartbeat: Time,
+    pub stale_after: Time,
+    pub stale_strikes: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Critic {
+    pub max_critic_iterations: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ci {
+    pub command: Option<String>,
+    pub slots: u32,
+    pub fix_attempts: u32,
+    pub retry_infra: u32,
+    pub keep: Vec<String>,
+    pub env: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agents {
+    pub dev: Option<Agent>,
+    /// None means the same as `dev`.
+    pub critic: Option<Agent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    pub kind: Kind,
+    pub command: Option<Argv>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Command,
+    Demo,
+}
+
+/// A program with its arguments, or a line for the shell.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "expected a text for the shell, or a list with a program and its arguments")]
+pub enum Argv {
+    Shell(String),
+    Program(Vec<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Guards {
+    pub min_free_memory_mb: u64,
+    pub min_free_disk_mb: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    pub per_issue_usd: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Labels {
+    pub backlog: String,
+    pub in_progress: String,
+    pub blocked: String,
+    pub underspecified: String,
+    pub priority: String,
+    pub needs_review: String,
+    pub abandon: String,
+}
+
+/// A length of time, written `90s`, `5m`, `2h` or `7d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub Span);
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Span::parse(&text).map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl Config {
+    /// Reads the file. What is missing has its default; what is unknown or wrong is an error with its line.
+    pub fn load(path: &Path) -> Result<Self, CliError> {
+        let text = std::fs::read_to_string(path).map_err(|source| {
+            CliError::new("config", Exit::Config, format!("cannot read `{}`", path.display())).because(source)
+        })?;
+        Self::parse(&text).map_err(|fault| fault.of_file(path))
+    }
+
+    fn parse(text: &str) -> Result<Self, explain::Fault> {
+        let config: Self = toml::from_str(text).map_err(|error| explain::fault(text, &error))?;
+        settings::check(&config)?;
+        Ok(config)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let Policy { parallel, max_open_changes, caps, limits, labels } = Policy::default();
+        Self {
+            name: None,
+            branch: "main".into(),
+            dispatch: Dispatch {
+                parallel,
+                max_open_changes,
+                poll: Time(Span::secs(60)),
+                branch_prefix: "windlass/".into(),
+            },
+            timeouts: Timeouts {
+                session: Time(limits.session),
+                ci: Time(limits.ci),
+                ci_wait: Time(limits.ci_wait),
+                critic: Time(limits.critic),
+                renotify: Time(limits.renotify),
+                escalate: Time(limits.answer),
+                handoff: Time(limits.handoff),
+            },
+            liveness: Liveness {
+                heartbeat: Time(limits.heartbeat),
+                stale_after: Time(limits.stale_after),
+                stale_strikes: limits.stale_strikes,
+            },
+            critic: Critic { max_critic_iterations: caps.critic_rounds },
+            ci: Ci {
+                command: None,
+                slots: 2,
+                fix_attempts: caps.ci_fixes,
+                retry_infra: caps.ci_infra_retries,
+                keep: Vec::new(),
+                env: BTreeMap::new(),
+            },
+            agent: Agents::default(),
+            guards: Guards { min_free_memory_mb: 2_000, min_free_disk_mb: 5_000 },
+            budget: Budget { per_issue_usd: settings::dollars(caps.cost_micro_usd) },
+            labels: Labels {
+                backlog: labels.backlog,
+                in_progress: labels.in_progress,
+                blocked: labels.blocked,
+                underspecified: labels.underspecified,
+                priority: labels.priority,
+                needs_review: labels.needs_review,
+                abandon: labels.abandon,
+            },
+        }
+    }
+}
+
+// A table that is named but says little must keep the rest of its defaults.
+macro_rules! part_of_the_default {
+    ($($part:ident: $field:ident),*) => {$(
+        impl Default for $part {
+            fn default() -> Self {
+                Config::default().$field
+            }
+        }
+    )*};
+}
+part_of_the_default!(Dispatch: dispatch, Timeouts: timeouts, Liveness: liveness, Critic: critic, Ci: ci);
+part_of_the_default!(Guards: guards, Budget: budget, Labels: labels);

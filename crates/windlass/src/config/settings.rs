@@ -1,0 +1,180 @@
+//! From what the file says to what the factory works by.
+
+use std::path::Path;
+
+use windlass_core::policy::{Caps, Labels, Limits, Policy};
+use windlass_core::time::Span;
+use windlass_engine::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
+
+use super::explain::Fault;
+use super::{Agent, Argv, Config, Kind};
+
+/// What the factory needs besides the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub project: &'a str,
+    pub exe: &'a Path,
+    pub search_path: &'a str,
+}
+
+/// Values that parse but make no sense.
+pub fn check(config: &Config) -> Result<(), Fault> {
+    at_least_one("dispatch.parallel", config.dispatch.parallel)?;
+    at_least_one("dispatch.max_open_changes", config.dispatch.max_open_changes)?;
+    at_least_one("liveness.stale_strikes", config.liveness.stale_strikes)?;
+    at_least_one("ci.slots", config.ci.slots)?;
+    let usd = config.budget.per_issue_usd;
+    if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
+        return Err(Fault::new("`budget.per_issue_usd` must be a sum of money, such as 5.00"));
+    }
+    for (key, time) in times(config) {
+        if time == Span::ZERO {
+            return Err(Fault::new(format!("`{key}` must be longer than nothing")));
+        }
+    }
+    name_of_ref("branch", &config.branch)?;
+    name_of_ref("dispatch.branch_prefix", &format!("{}x", config.dispatch.branch_prefix))?;
+    for (key, agent) in [("agent.dev", &config.agent.dev), ("agent.critic", &config.agent.critic)] {
+        if let Some(agent) = agent {
+            kind(key, agent)?;
+        }
+    }
+    Ok(())
+}
+
+fn times(config: &Config) -> [(&'static str, Span); 10] {
+    let (timeouts, liveness) = (&config.timeouts, &config.liveness);
+    [
+        ("dispatch.poll", config.dispatch.poll.0),
+        ("timeouts.session", timeouts.session.0),
+        ("timeouts.ci", timeouts.ci.0),
+        ("timeouts.ci_wait", timeouts.ci_wait.0),
+        ("timeouts.critic", timeouts.critic.0),
+        ("timeouts.renotify", timeouts.renotify.0),
+        ("timeouts.escalate", timeouts.escalate.0),
+        ("timeouts.handoff", timeouts.handoff.0),
+        ("liveness.heartbeat", liveness.heartbeat.0),
+        ("liveness.stale_after", liveness.stale_after.0),
+    ]
+}
+
+fn at_least_one(key: &str, value: u32) -> Result<(), Fault> {
+    if value > 0 { Ok(()) } else { Err(Fault::new(format!("`{key}` must be at least 1"))) }
+}
+
+/// Only letters that mean nothing to git or a shell.
+fn name_of_ref(key: &str, name: &str) -> Result<(), Fault> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+#@=,".contains(c);
+    let part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(".lock");
+    if name.chars().all(plain) && !name.contains("..") && name.split('/').all(part) {
+        return Ok(());
+    }
+    Err(Fault::new(format!("`{key}` cannot be part of the name of a branch")))
+}
+
+impl Config {
+    pub fn policy(&self) -> Policy {
+        let (timeouts, liveness) = (&self.timeouts, &self.liveness);
+        Policy {
+            parallel: self.dispatch.parallel,
+            max_open_changes: self.dispatch.max_open_changes,
+            caps: Caps {
+                critic_rounds: self.critic.max_critic_iterations,
+                ci_fixes: self.ci.fix_attempts,
+                ci_infra_retries: self.ci.retry_infra,
+                cost_micro_usd: micro_usd(self.budget.per_issue_usd),
+                ..Caps::default()
+            },
+            limits: Limits {
+                session: timeouts.session.0,
+                ci: timeouts.ci.0,
+                ci_wait: timeouts.ci_wait.0,
+                critic: timeouts.critic.0,
+                renotify: timeouts.renotify.0,
+                answer: timeouts.escalate.0,
+                handoff: timeouts.handoff.0,
+                heartbeat: liveness.heartbeat.0,
+                stale_after: liveness.stale_after.0,
+                stale_strikes: liveness.stale_strikes,
+                ..Limits::default()
+            },
+            labels: self.labels(),
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        let names = self.labels.clone();
+        Labels {
+            backlog: names.backlog,
+            in_progress: names.in_progress,
+            blocked: names.blocked,
+            underspecified: names.underspecified,
+            priority: names.priority,
+            needs_review: names.needs_review,
+            abandon: names.abandon,
+        }
+    }
+
+    /// Everything the daemon works by. Here, and only here, build and agent must be set.
+    pub fn settings(&self, place: Place<'_>) -> Result<Settings, Fault> {
+        let command = self.ci.command.clone().filter(|command| !command.trim().is_empty());
+        let command =
+            command.ok_or_else(|| Fault::new("`ci.command` is not set: how is the project tested?"))?;
+        let missing = || Fault::new("`agent.dev` is not set: which program does the work?");
+        let dev = self.agent.dev.as_ref().ok_or_else(missing)?;
+        let critic = self.agent.critic.as_ref().unwrap_or(dev);
+        Ok(Settings {
+            project: place.project.to_owned(),
+            branch: self.branch.clone(),
+            branch_prefix: self.dispatch.branch_prefix.clone(),
+            exe: place.exe.to_owned(),
+            search_path: place.search_path.to_owned(),
+            policy: self.policy(),
+            dev: agent("agent.dev", dev)?,
+            critic: agent("agent.critic", critic)?,
+            ci: CiSettings {
+                command,
+                slots: self.ci.slots,
+                keep: self.ci.keep.clone(),
+                env: self.ci.env.clone(),
+            },
+            guards: Guards {
+                min_free_memory_mb: self.guards.min_free_memory_mb,
+                min_free_disk_mb: self.guards.min_free_disk_mb,
+            },
+            poll: self.dispatch.poll.0,
+        })
+    }
+}
+
+fn agent(key: &str, agent: &Agent) -> Result<AgentSettings, Fault> {
+    Ok(AgentSettings { kind: kind(key, agent)?, env: agent.env.clone() })
+}
+
+fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
+    match (agent.kind, &agent.command) {
+        (Kind::Command, Some(Argv::Shell(line))) if !line.trim().is_empty() => {
+            Ok(AgentKind::Command { argv: vec!["sh".into(), "-c".into(), line.clone()] })
+        }
+        (Kind::Command, Some(Argv::Program(argv))) if !argv.is_empty() => {
+            Ok(AgentKind::Command { argv: argv.clone() })
+        }
+        (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
+        (Kind::Demo, None) => Ok(AgentKind::Demo),
+        (Kind::Demo, Some(_)) => Err(Fault::new(format!("`{key}.command` has no meaning for kind `demo`"))),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`check` holds it between 0 and 1e9"
+)]
+fn micro_usd(usd: f64) -> u64 {
+    (usd * 1e6).round() as u64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a default of a few dollars")]
+pub fn dollars(micro_usd: u64) -> f64 {
+    micro_usd as f64 / 1e6
+}

@@ -1,0 +1,63 @@
+//! The short file that `init` writes: what was chosen, and where to read about the rest.
+
+use std::fmt::Write as _;
+
+/// What a person or a guess decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices {
+    pub name: String,
+    pub branch: String,
+    pub ci: Option<String>,
+    pub agent: Option<AgentChoice>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentChoice {
+    Command(String),
+    Demo,
+}
+
+impl AgentChoice {
+    /// `command:LINE` or `demo`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "demo" => Ok(Self::Demo),
+            Some(("command", line)) if !line.trim().is_empty() => Ok(Self::Command(line.trim().to_owned())),
+            None | Some(_) => Err("write `demo` or `command:` and the line that starts your agent".into()),
+        }
+    }
+}
+
+impl Choices {
+    pub fn file(&self) -> String {
+        let mut text = format!(
+            "# What Windlass does with this repository. `windlass config defaults` shows every other key.\n\
+             name = {}\nbranch = {}\n\n[ci]\n# Runs with `sh -c` in a clean checkout; exit code 0 means good.\n",
+            quoted(&self.name),
+            quoted(&self.branch)
+        );
+        let done = match &self.ci {
+            Some(command) => writeln!(text, "command = {}", quoted(command)),
+            None => writeln!(text, "# command = \"make test\""),
+        };
+        done.expect("writing to a String cannot fail");
+        text.push_str(
+            "\n# The program that does the work: it gets its task on stdin, in a clone of its own.\n",
+        );
+        let done = match &self.agent {
+            Some(AgentChoice::Command(line)) => {
+                writeln!(text, "[agent.dev]\nkind = \"command\"\ncommand = {}", quoted(line))
+            }
+            Some(AgentChoice::Demo) => writeln!(text, "[agent.dev]\nkind = \"demo\""),
+            None => {
+                writeln!(text, "# [agent.dev]\n# kind = \"command\"\n# command = \"my-agent --headless\"")
+            }
+        };
+        done.expect("writing to a String cannot fail");
+        text
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,115 @@
+//! The file and its defaults tell the same, and mistakes are explained.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use windlass_core::policy::Policy;
+use windlass_engine::AgentKind;
+
+use super::explain::{Fault, unknown_key};
+use super::settings::Place;
+use super::template::{AgentChoice, Choices};
+use super::*;
+
+fn place() -> Place<'static> {
+    Place { project: "p", exe: Path::new("/bin/windlass"), search_path: "/bin" }
+}
+
+fn fault(text: &str) -> Fault {
+    Config::parse(text).unwrap_err()
+}
+
+#[test]
+fn the_documented_defaults_are_the_defaults() {
+    let mut expected = Config::default();
+    expected.ci.command = Some("make test".into());
+    let command = Some(Argv::Shell("my-agent".into()));
+    expected.agent.dev = Some(Agent { kind: Kind::Command, command, env: BTreeMap::new() });
+    assert_eq!(Config::parse(DEFAULTS).unwrap(), expected);
+    assert_eq!(Config::default().policy(), Policy::default());
+    assert_eq!(Config::parse("").unwrap(), Config::default());
+    assert_eq!(Config::parse("[ci]\n[labels]\n").unwrap(), Config::default());
+}
+
+#[test]
+fn every_key_is_documented() {
+    let tables =
+        ["", "dispatch", "timeouts", "liveness", "critic", "ci", "agent.dev", "guards", "budget", "labels"];
+    for table in tables {
+        let head = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+        let kind = if table == "agent.dev" { "kind = \"demo\"\n" } else { "" };
+        let error = toml::from_str::<Config>(&format!("{head}{kind}no-such-key = 1")).unwrap_err();
+        let (_, known) = unknown_key(error.message()).expect("the parser names the known keys");
+        assert!(!known.is_empty(), "{table}");
+        for key in known {
+            let full = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+            let keyed =
+                DEFAULTS.contains(&format!("\n{key} =")) || DEFAULTS.contains(&format!("\n# {key} ="));
+            assert!(keyed || DEFAULTS.contains(&format!("[{full}")), "`{full}` is not documented");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_explained_with_their_line() {
+    let unknown = fault("name = \"x\"\n[dispatch]\nparalel = 2\n");
+    assert_eq!((unknown.line, unknown.meant.as_deref()), (Some(3), Some("parallel")));
+    let table = fault("\n[dispach]\nparallel = 2\n");
+    assert_eq!((table.line, table.meant.as_deref()), (Some(2), Some("dispatch")));
+    let time = fault("[timeouts]\nsession = \"two hours\"\n");
+    assert!(time.line == Some(2) && time.what.contains("`two hours` is not a duration"), "{time:?}");
+    let typed = fault("[ci]\nslots = \"2\"\n");
+    assert!(typed.line == Some(2) && typed.what.contains("invalid type"), "{typed:?}");
+    let kind = fault("[agent.dev]\nkind = \"comand\"\n");
+    assert_eq!((kind.line, kind.meant.as_deref()), (Some(2), Some("command")));
+    assert!(fault("[ci\n").line == Some(1));
+}
+
+#[test]
+fn values_without_sense_are_refused() {
+    for (text, key) in [
+        ("[dispatch]\nparallel = 0", "dispatch.parallel"),
+        ("[ci]\nslots = 0", "ci.slots"),
+        ("[timeouts]\nci = \"0s\"", "timeouts.ci"),
+        ("[budget]\nper_issue_usd = -1.0", "budget.per_issue_usd"),
+        ("[budget]\nper_issue_usd = nan", "budget.per_issue_usd"),
+        ("branch = \"a b\"", "branch"),
+        ("branch = \"--upload-pack=x\"", "branch"),
+        ("[dispatch]\nbranch_prefix = \"$(x)/\"", "dispatch.branch_prefix"),
+        ("[agent.dev]\nkind = \"command\"", "agent.dev.command"),
+        ("[agent.dev]\nkind = \"command\"\ncommand = []", "agent.dev.command"),
+        ("[agent.critic]\nkind = \"demo\"\ncommand = \"x\"", "agent.critic.command"),
+    ] {
+        let fault = fault(text);
+        assert!(fault.what.contains(&format!("`{key}`")), "{text}: {fault:?}");
+    }
+}
+
+#[test]
+fn the_daemon_wants_a_build_and_an_agent() {
+    let missing = |text: &str| Config::parse(text).unwrap().settings(place()).unwrap_err().what;
+    assert!(missing("[agent.dev]\nkind = \"demo\"").contains("`ci.command`"));
+    assert!(missing("[ci]\ncommand = \"make\"").contains("`agent.dev`"));
+    let whole = Config::parse("[ci]\ncommand = \"make\"\n[agent.dev]\nkind = \"command\"\ncommand = \"a b\"");
+    let settings = whole.unwrap().settings(place()).unwrap();
+    let argv = vec!["sh".to_owned(), "-c".to_owned(), "a b".to_owned()];
+    assert_eq!(settings.dev.kind, AgentKind::Command { argv });
+    assert_eq!(settings.critic.kind, settings.dev.kind);
+}
+
+#[test]
+fn what_init_writes_is_read_back() {
+    let choices = Choices {
+        name: "a \"b\" \\ c".into(),
+        branch: "main".into(),
+        ci: Some("cargo test -- \"x y\" 'z'".into()),
+        agent: AgentChoice::parse("command: my-agent \"$HOME\"").ok(),
+    };
+    let config = Config::parse(&choices.file()).unwrap();
+    assert_eq!((config.name, config.ci.command), (Some(choices.name.clone()), choices.ci.clone()));
+    assert_eq!(config.agent.dev.unwrap().command, Some(Argv::Shell("my-agent \"$HOME\"".into())));
+    let bare = Choices { ci: None, agent: None, ..choices };
+    let config = Config::parse(&bare.file()).unwrap();
+    assert_eq!((config.ci.command, config.agent.dev), (None, None));
+    assert!(AgentChoice::parse("claude").is_err() && AgentChoice::parse("command:").is_err());
+}

@@ -1,0 +1,99 @@
+//! Finds every process that belongs to a state folder, whoever its parent is now.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use windlass_adapters::shim::SESSION_DIR;
+
+/// Set for every git process of the project's repository.
+const GIT_DIR: &str = "WINDLASS_GIT_DIR";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub pid: u32,
+    pub command: String,
+    /// The session or build that it belongs to, if it belongs to one.
+    pub folder: Option<PathBuf>,
+}
+
+/// Processes of our user, without ourselves, that run for the state folder.
+pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
+    let state = state.canonicalize()?;
+    let mine = rustix::process::getuid().as_raw();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        // Whoever ends while we look is simply not there.
+        let ours = std::fs::metadata(&folder).is_ok_and(|meta| meta.uid() == mine);
+        if pid != std::process::id() && ours {
+            found.extend(look(&state, &folder, pid));
+        }
+    }
+    Ok(found)
+}
+
+fn look(state: &Path, folder: &Path, pid: u32) -> Option<Leftover> {
+    let command = std::fs::read(folder.join("cmdline")).ok()?;
+    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+    let shown = || windlass_core::text::one_line(&String::from_utf8_lossy(&command).replace('\0', " "), 120);
+    if let [_, b"shim", session, ..] = words.as_slice()
+        && let Some(session) = below(state, session)
+    {
+        return Some(Leftover { pid, command: shown(), folder: Some(session) });
+    }
+    let environment = std::fs::read(folder.join("environ")).ok()?;
+    let session = variable(&environment, SESSION_DIR).and_then(|value| below(state, value));
+    if session.is_some() {
+        return Some(Leftover { pid, command: shown(), folder: session });
+    }
+    variable(&environment, GIT_DIR).and_then(|value| below(state, value)).map(|_| Leftover {
+        pid,
+        command: shown(),
+        folder: None,
+    })
+}
+
+fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    environment
+        .split(|byte| *byte == 0)
+        .find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+fn below(state: &Path, value: &[u8]) -> Option<PathBuf> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(value));
+    path.starts_with(state).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn processes_are_found_by_what_they_were_given() {
+        let state = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let start =
+            |name: &str, value: &Path| Command::new("sleep").arg("60").env(name, value).spawn().unwrap();
+        let mut session =
+            start(SESSION_DIR, &state.path().canonicalize().unwrap().join("sessions/dev-1.1-1"));
+        let mut git = start(GIT_DIR, &state.path().canonicalize().unwrap().join("repo.git"));
+        let mut stranger = start(SESSION_DIR, other.path());
+        let mut found: Vec<u32> = find(state.path()).unwrap().iter().map(|left| left.pid).collect();
+        found.sort_unstable();
+        let mut wanted = vec![session.id(), git.id()];
+        wanted.sort_unstable();
+        for child in [&mut session, &mut git, &mut stranger] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!(found, wanted);
+        assert_eq!(find(state.path()).unwrap(), []);
+    }
+}

@@ -1,0 +1,4 @@
+//! The program `windlass`.
+fn main() -> std::process::ExitCode {
+    windlass::main()
+}

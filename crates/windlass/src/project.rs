@@ -1,0 +1,217 @@
+//! Finds the project that a command is about, and its state folder.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use windlass_adapters::files;
+use windlass_adapters::forge::{Durability, EmbeddedForge, Forge};
+use windlass_adapters::git::{BareRepo, Git};
+use windlass_core::id::IssueNumber;
+use windlass_core::task::Task;
+use windlass_engine::{Layout, Settings};
+use windlass_store::{Mode, SqliteStore, Store, StoreError};
+
+use crate::config::{self, Config, Place};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+#[derive(Debug)]
+pub struct Project {
+    pub root: PathBuf,
+    pub config: Config,
+    pub layout: Layout,
+    user: String,
+    search_path: String,
+}
+
+impl Project {
+    /// The nearest folder upwards with a `windlass.toml`.
+    pub fn find(context: &Context) -> Result<Self, CliError> {
+        let from = folder(context)?;
+        let root = from.ancestors().find(|folder| folder.join(config::FILE).is_file());
+        let root = root.ok_or_else(|| no_project(&from))?.to_owned();
+        if !root.join(".git").exists() {
+            return Err(not_git(&root));
+        }
+        let config = Config::load(&root.join(config::FILE))?;
+        let layout = Layout::new(state_folder(context, &root)?);
+        let search_path = context.around.search_path.clone();
+        Ok(Self { root, config, layout, user: context.around.user.clone(), search_path })
+    }
+
+    pub fn name(&self) -> String {
+        self.config.name.clone().unwrap_or_else(|| folder_name(&self.root))
+    }
+
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    pub fn search_path(&self) -> &str {
+        &self.search_path
+    }
+
+    pub fn settings(&self) -> Result<Settings, CliError> {
+        let exe = own_program()?;
+        let name = self.name();
+        let place = Place { project: &name, exe: &exe, search_path: &self.search_path };
+        self.config.settings(place).map_err(|fault| fault.of_file(&self.root.join(config::FILE)))
+    }
+
+    /// To look only.
+    pub fn reader(&self) -> Result<SqliteStore, CliError> {
+        self.must_have_state()?;
+        match SqliteStore::open(self.layout.state(), Mode::ReadOnly) {
+            // Without a daemon, whoever comes first brings it up to date.
+            Err(StoreError::Older { .. }) => Ok(SqliteStore::open(self.layout.state(), Mode::Client)?),
+            opened => Ok(opened?),
+        }
+    }
+
+    /// To look, and to leave commands for the daemon.
+    pub fn client(&self) -> Result<SqliteStore, CliError> {
+        self.must_have_state()?;
+        Ok(SqliteStore::open(self.layout.state(), Mode::Client)?)
+    }
+
+    /// The forge, as the person who runs us.
+    pub fn forge(&self) -> Result<EmbeddedForge, CliError> {
+        self.must_have_state()?;
+        let forge = EmbeddedForge::open(&self.layout.database(), Durability::Full)?;
+        Ok(forge.acting_as(&self.user))
+    }
+
+    /// Tells a running daemon that there is something to see.
+    pub fn knock(&self) -> Result<(), CliError> {
+        let path = self.layout.wake_file();
+        if let Some(folder) = path.parent() {
+            files::private_dir(folder)?;
+        }
+        let now = format!("{}\n", windlass_engine::now().0);
+        std::fs::write(&path, now).map_err(|source| CliError::io("write", &path, source))
+    }
+
+    /// State folder, database, forge and repository. What is there already is kept.
+    pub fn make_state(&self) -> Result<(), CliError> {
+        make_state(&self.search_path, &self.root, &self.layout, &self.config.branch)
+    }
+
+    fn must_have_state(&self) -> Result<(), CliError> {
+        if self.layout.database().is_file() {
+            return Ok(());
+        }
+        let state = self.layout.state().display();
+        Err(CliError::new(
+            "no-state",
+            Exit::NotFound,
+            format!("there is no state for `{}` yet", self.root.display()),
+        )
+        .why(format!("`{state}` has no database"))
+        .next("windlass init"))
+    }
+}
+
+pub fn make_state(search_path: &str, root: &Path, layout: &Layout, branch: &str) -> Result<(), CliError> {
+    drop(SqliteStore::open(layout.state(), Mode::Client)?);
+    drop(EmbeddedForge::open(&layout.database(), Durability::Full)?);
+    if let Some(inbox) = layout.wake_file().parent() {
+        files::private_dir(inbox)?;
+    }
+    BareRepo::create_from(&Git::new(search_path), &layout.repository(), root, branch)?;
+    Ok(())
+}
+
+/// The newest task of an issue that has one.
+pub fn task_of(store: &dyn Store, issue: IssueNumber) -> Result<Option<Task>, CliError> {
+    Ok(store.newest_task_of(issue)?.map(|task| task.value))
+}
+
+/// A task, or the reason why there is none.
+pub fn known_task(project: &Project, store: &dyn Store, issue: IssueNumber) -> Result<Task, CliError> {
+    if let Some(task) = task_of(store, issue)? {
+        return Ok(task);
+    }
+    project.forge()?.issue(issue)?;
+    Err(CliError::new("no-task", Exit::NotFound, format!("nobody has worked on {issue} yet"))
+        .next(format!("windlass why {}", issue.0)))
+}
+
+/// The folder in which we were asked to work.
+pub fn folder(context: &Context) -> Result<PathBuf, CliError> {
+    let asked = match &context.globals.dir {
+        Some(dir) => context.around.cwd.join(dir),
+        None => context.around.cwd.clone(),
+    };
+    let no_folder = |source| {
+        CliError::new("no-folder", Exit::NotFound, format!("there is no folder `{}`", asked.display()))
+            .because(source)
+    };
+    let found = asked.canonicalize().map_err(no_folder)?;
+    if !found.is_dir() {
+        return Err(CliError::new(
+            "no-folder",
+            Exit::NotFound,
+            format!("`{}` is not a folder", asked.display()),
+        ));
+    }
+    Ok(found)
+}
+
+/// Where a checkout's state lies. Depends on nothing that a project file can change.
+pub fn state_folder(context: &Context, root: &Path) -> Result<PathBuf, CliError> {
+    let around = &context.around;
+    if let Some(state) = context.globals.state.as_ref().or(around.state_dir.as_ref()) {
+        return Ok(settled(&around.cwd.join(state)));
+    }
+    let base = state_root(context)?;
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    Ok(settled(&base.join(format!("{}-{hex}", folder_name(root)))))
+}
+
+/// The folder that holds the states of all projects.
+pub fn state_root(context: &Context) -> Result<PathBuf, CliError> {
+    let around = &context.around;
+    let local = around.home.as_ref().map(|home| home.join(".local/state"));
+    let base = around.state_home.clone().or(local).ok_or_else(|| {
+        CliError::new("no-home", Exit::Failed, "cannot tell where state is kept")
+            .why("neither XDG_STATE_HOME nor HOME is set")
+            .next("set HOME")
+    })?;
+    Ok(base.join("windlass"))
+}
+
+/// The path without symlinks, as far as it exists: processes are found by it, so it must read the same everywhere.
+fn settled(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    match known {
+        Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(path)),
+        None => path.to_owned(),
+    }
+}
+
+pub fn folder_name(root: &Path) -> String {
+    let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(plain).take(40).collect();
+    if name.is_empty() { "project".into() } else { name }
+}
+
+pub fn own_program() -> Result<PathBuf, CliError> {
+    std::env::current_exe().map_err(|source| {
+        CliError::new("no-program", Exit::Failed, "cannot find the program that we are").because(source)
+    })
+}
+
+fn no_project(from: &Path) -> CliError {
+    CliError::new("no-project", Exit::NotFound, format!("`{}` belongs to no project", from.display()))
+        .why(format!("no `{}` here or in a folder above", config::FILE))
+        .next("windlass init    in a git checkout")
+        .next("windlass demo    to see it work without any set-up")
+}
+
+pub fn not_git(root: &Path) -> CliError {
+    CliError::new("not-git", Exit::NotFound, format!("`{}` is not a git checkout", root.display()))
+        .next("git init    or go to a checkout")
+}

@@ -1,0 +1,79 @@
+//! What commands print for programs. Within a schema's number fields are only added.
+
+mod agents;
+mod event;
+mod issue;
+mod queue;
+mod reply;
+mod status;
+mod task;
+mod why;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
+use serde::{Serialize, Serializer};
+use windlass_core::time::Millis;
+
+pub use agents::{AgentLine, Agents};
+pub use event::{EventLine, LogLine};
+pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
+pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
+pub use queue::{Queue, QueueBuild, SCHEMA as QUEUE_SCHEMA};
+pub use reply::{ANSWER_SCHEMA, CONFIG_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
+pub use reply::{Answered, Checked, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use status::{DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
+pub use task::{TaskLine, TaskView};
+pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
+
+/// A point in time as RFC 3339 has it, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(pub Millis);
+
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0.0) {
+            Ok(at) => write!(f, "{at:.3}"),
+            // Beyond the year 9999 there is no such text.
+            Err(_) => write!(f, "{}", jiff::Timestamp::MAX),
+        }
+    }
+}
+
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl JsonSchema for Stamp {
+    fn schema_name() -> Cow<'static, str> {
+        "Stamp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// Every kind of object that a command prints, by the name in its field `schema`.
+pub fn schemas() -> BTreeMap<&'static str, Schema> {
+    BTreeMap::from([
+        (agents::SCHEMA, schema_for!(Agents)),
+        (event::SCHEMA, schema_for!(EventLine)),
+        (event::LOG_SCHEMA, schema_for!(LogLine)),
+        (issue::LIST_SCHEMA, schema_for!(Issues)),
+        (issue::SHOW_SCHEMA, schema_for!(Show)),
+        (queue::SCHEMA, schema_for!(Queue)),
+        (reply::ANSWER_SCHEMA, schema_for!(Answered)),
+        (reply::CONFIG_SCHEMA, schema_for!(Checked)),
+        (reply::DOWN_SCHEMA, schema_for!(DownReply)),
+        (reply::INIT_SCHEMA, schema_for!(InitReply)),
+        (reply::NEW_SCHEMA, schema_for!(NewReply)),
+        (reply::SCHEMA, schema_for!(Reply)),
+        (reply::UP_SCHEMA, schema_for!(UpReply)),
+        (status::SCHEMA, schema_for!(Status)),
+        (why::SCHEMA, schema_for!(Why)),
+    ])
+}

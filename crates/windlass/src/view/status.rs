@@ -1,0 +1,57 @@
+//! The factory at a glance, as programs see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Stamp, TaskLine};
+
+pub const SCHEMA: &str = "windlass.status/1";
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Status {
+    pub schema: &'static str,
+    pub at: Stamp,
+    pub project: String,
+    pub branch: String,
+    pub state_dir: String,
+    pub daemon: DaemonView,
+    /// A person has paused it.
+    pub paused: bool,
+    pub needs_you: Vec<TaskLine>,
+    pub working: Working,
+    /// Tasks that hold no slot: they wait for CI, the critic, a slot or the provider.
+    pub waiting: Vec<TaskLine>,
+    /// Approved changes, the oldest first.
+    pub queue: Vec<TaskLine>,
+    pub today: Today,
+    /// Commands that the daemon has not seen yet.
+    pub commands_waiting: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DaemonView {
+    /// up, down or unknown.
+    pub state: &'static str,
+    pub pid: Option<u32>,
+    pub started_at: Option<Stamp>,
+    pub last_event_at: Option<Stamp>,
+    /// Who took it down, if a person did.
+    pub stopped_by: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Working {
+    pub slots: u32,
+    pub tasks: Vec<TaskLine>,
+}
+
+/// What ended since midnight UTC.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Today {
+    pub merged: usize,
+    pub closed: usize,
+    pub abandoned: usize,
+    pub cost_micro_usd: u64,
+    /// The cost is what the agents' programs say.
+    pub estimated: bool,
+}

@@ -1,0 +1,36 @@
+//! Why an issue is where it is, as programs see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Stamp, TaskLine};
+
+pub const SCHEMA: &str = "windlass.why/1";
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Why {
+    pub schema: &'static str,
+    pub issue: u64,
+    pub title: String,
+    pub open: bool,
+    pub labels: Vec<String>,
+    pub task: Option<TaskLine>,
+    /// What the scheduler decided last about the issue.
+    pub decision: Option<String>,
+    pub decided_at: Option<Stamp>,
+    /// Issues that it waits for and that are open.
+    pub waits_for: Vec<u64>,
+    /// Newest first.
+    pub moves: Vec<Moved>,
+    /// What would bring it on.
+    pub next: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Moved {
+    pub at: Stamp,
+    pub from: String,
+    pub to: String,
+    pub reason: String,
+    pub session: String,
+}

@@ -1,0 +1,112 @@
+//! `windlass init`: what it finds, writes, keeps and refuses.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::common::{Machine, listing};
+
+#[test]
+fn a_checkout_becomes_a_project_and_only_one_file_is_written_there() {
+    let machine = Machine::new();
+    machine.write("Cargo.toml", "");
+    let before = listing(&machine.repo());
+    let view = machine.json(&["init", "--agent", "command:my-agent -p"]);
+    assert_eq!(view["schema"], "windlass.init/1");
+    assert_eq!((&view["branch"], &view["ci"]), (&"main".into(), &"cargo test".into()));
+    let mut after = listing(&machine.repo());
+    after.retain(|(path, _)| !path.ends_with("windlass.toml"));
+    assert_eq!(after, before, "nothing else of the checkout was touched");
+
+    let state = machine.state();
+    assert_eq!(view["state_dir"], state.display().to_string());
+    assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(state.join("windlass.db").is_file() && state.join("repo.git/HEAD").is_file());
+    let head = machine.git(&["rev-parse", "main"]);
+    let kept = std::fs::read_to_string(state.join("repo.git/refs/heads/main")).unwrap();
+    assert_eq!(kept, head);
+    assert_eq!(machine.run(&["config", "check"]).code, 0);
+}
+
+#[test]
+fn what_cannot_be_guessed_is_left_open_and_said() {
+    let machine = Machine::new();
+    let ran = machine.run(&["init"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("set `command` in [ci]") && ran.out.contains("set [agent.dev]"), "{}", ran.out);
+    assert_eq!(machine.run(&["new", "an issue"]).code, 0, "issues can be written before all is set");
+    let check = machine.fails(&["config", "check"], "config", 9);
+    assert!(check.err.contains("`ci.command` is not set"), "{}", check.err);
+    machine.fails(&["up"], "config", 9);
+    machine.fails(&["up", "--foreground"], "config", 9);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let machine = Machine::with_project();
+    let before = std::fs::read_to_string(machine.repo().join("windlass.toml")).unwrap();
+    machine.fails(&["init"], "exists", 1);
+    machine.fails(&["init", "--yes", "--ci", "make"], "exists", 1);
+    assert_eq!(std::fs::read_to_string(machine.repo().join("windlass.toml")).unwrap(), before);
+}
+
+#[test]
+fn a_clone_with_the_file_gets_its_own_state() {
+    let machine = Machine::with_project();
+    assert_eq!(machine.run(&["new", "one"]).code, 0);
+    std::fs::remove_dir_all(machine.path("state")).unwrap();
+    machine.fails(&["issues"], "no-state", 3);
+    machine.fails(&["init", "--ci", "other"], "exists", 1);
+    assert_eq!(machine.run(&["init"]).code, 0);
+    assert_eq!(machine.json(&["issues"])["issues"], serde_json::json!([]));
+}
+
+#[test]
+fn it_works_from_below_and_finds_the_main_branch() {
+    let machine = Machine::new();
+    machine.write("deep/er/file", "x");
+    machine.git(&["checkout", "-q", "-b", "feature"]);
+    let view = machine.json(&["-C", "deep/er", "init"]);
+    assert_eq!(view["branch"], "main", "the branch that is checked out is not the main one");
+    assert_eq!(view["root"], machine.repo().display().to_string());
+    let found = machine.json(&["-C", "deep", "issues"]);
+    assert_eq!(found["issues"], serde_json::json!([]));
+
+    let trunk = Machine::without_git();
+    trunk.git(&["init", "-q", "-b", "trunk"]);
+    trunk.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+    assert_eq!(trunk.json(&["init"])["branch"], "trunk");
+}
+
+#[test]
+fn what_is_no_usable_checkout_is_refused_and_left_alone() {
+    let machine = Machine::without_git();
+    machine.fails(&["init"], "not-git", 3);
+    machine.fails(&["-C", "no/such/folder", "init"], "no-folder", 3);
+    machine.git(&["init", "-q", "-b", "main"]);
+    machine.fails(&["init"], "no-commits", 3);
+    machine.fails(&["init", "--branch", "main"], "no-commits", 3);
+    machine.git(&["checkout", "-q", "-b", "other"]);
+    machine.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+    machine.fails(&["init", "--branch", "main"], "no-branch", 3);
+    machine.git(&["checkout", "-q", "--detach"]);
+    machine.fails(&["init"], "no-branch", 3);
+    assert!(!machine.repo().join("windlass.toml").exists());
+    assert_eq!(machine.run(&["init", "--branch", "other"]).code, 0);
+}
+
+#[test]
+fn an_agent_that_is_neither_is_a_wrong_command_line() {
+    let machine = Machine::new();
+    let ran = machine.run(&["init", "--agent", "claude"]);
+    assert!(ran.code == 2 && ran.err.contains("command:"), "{ran:?}");
+    assert!(!machine.repo().join("windlass.toml").exists());
+}
+
+#[test]
+fn a_git_variable_of_somebody_else_does_not_lead_us_astray() {
+    let machine = Machine::new();
+    let other = Machine::new();
+    let ran =
+        machine.command(&["init", "--json"]).env("GIT_DIR", other.repo().join(".git")).output().unwrap();
+    assert!(ran.status.success());
+    assert!(machine.repo().join("windlass.toml").is_file() && !other.repo().join("windlass.toml").exists());
+}

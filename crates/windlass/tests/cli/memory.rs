@@ -1,0 +1,334 @@
+//! What the commands say about tasks, sessions, builds and events, from a database that the tests fill as a daemon would.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::common::Machine;
+use serde_json::{Value, json};
+use windlass_core::build::{Build, BuildOutcome, BuildStatus};
+use windlass_core::command::Answer;
+use windlass_core::id::{BuildId, IssueNumber, Recipe, SessionId, Sha, TaskId};
+use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::policy::Policy;
+use windlass_core::session::{Identity, IdentityStatus, Role};
+use windlass_core::task::{self, BuildLane, Claim, State, Task};
+use windlass_core::time::Millis;
+use windlass_store::{Mode, Op, SqliteStore, Store, Write as Page};
+
+fn now() -> Millis {
+    windlass_engine::now()
+}
+
+fn sha(digit: char) -> Sha {
+    Sha::parse(&digit.to_string().repeat(40)).unwrap()
+}
+
+fn daemon(machine: &Machine) -> SqliteStore {
+    SqliteStore::open(&machine.state(), Mode::Daemon { holder: "test".into(), now: now() }).unwrap()
+}
+
+fn task(issue: u64, state: State) -> Task {
+    let claim = Claim {
+        issue: IssueNumber(issue),
+        title: format!("task {issue}"),
+        nth: 1,
+        branch_prefix: "windlass/".into(),
+    };
+    let mut task = task::claim(&Policy::default(), claim, now()).task;
+    task.state = state;
+    task
+}
+
+fn identity(task: &Task) -> Identity {
+    Identity {
+        role: Role::Dev,
+        name: task.session.clone(),
+        task: task.id.clone(),
+        issue: task.issue,
+        session_id: None,
+        pid: Some(4242),
+        tmux_session: None,
+        node_id: None,
+        bead_id: None,
+        worktree_path: String::new(),
+        hook_path: String::new(),
+        created_at: now(),
+        last_seen: now(),
+        status: IdentityStatus::Active,
+        predecessor_id: None,
+        strikes: 1,
+        head: None,
+        phase_mark: None,
+        facts_read: 0,
+    }
+}
+
+fn save(store: &SqliteStore, ops: Vec<Op>) {
+    store.commit(Page::from(ops)).unwrap();
+}
+
+fn moved(task: &Task, from: &str, to: &str) -> Op {
+    let fact = FactoryFact::TaskMoved {
+        from: from.into(),
+        to: to.into(),
+        reason: "slot_granted".into(),
+        session: task.session.clone(),
+    };
+    let entry =
+        Entry { at: now(), task: Some(task.id.clone()), issue: Some(task.issue), fact: Fact::Factory(fact) };
+    Op::Log(entry)
+}
+
+fn build(task: &Task) -> Build {
+    let outcome = BuildOutcome::Failed { tests: Some(3), failing: vec!["test_x".into()], log: "no".into() };
+    Build {
+        id: BuildId::stored("b-1"),
+        commit: sha('a'),
+        tree: sha('b'),
+        recipe: Recipe("r".into()),
+        lane: BuildLane::Branch,
+        task: task.id.clone(),
+        nth: 1,
+        status: BuildStatus::Ended { outcome },
+        queued_at: now(),
+        started_at: Some(now()),
+        ended_at: Some(now()),
+    }
+}
+
+/// Five tasks, one of each sort that `status` tells apart, and all that hangs on them.
+fn filled(machine: &Machine) -> SqliteStore {
+    for n in 1..=6 {
+        assert_eq!(machine.run(&["new", &format!("task {n}")]).code, 0);
+    }
+    let store = daemon(machine);
+    let asks = State::AwaitingHuman { question: "red or blue?".into(), notified_at: now() };
+    let running = task(1, State::Running { heard: None });
+    let tasks = [
+        running.clone(),
+        task(2, asks),
+        task(3, State::AwaitingCi { head: sha('a'), tree: sha('b') }),
+        task(4, State::Queued { head: sha('c'), tree: sha('d') }),
+        task(5, State::Merged { commit: sha('e') }),
+    ];
+    let mut ops: Vec<Op> =
+        tasks.iter().map(|task| Op::InsertTask { task: task.clone(), wake_at: None }).collect();
+    let started = FactoryFact::DaemonStarted { epoch: 1, pid: std::process::id(), version: "0".into() };
+    ops.push(Op::Log(Entry { at: now(), task: None, issue: None, fact: Fact::Factory(started) }));
+    ops.push(moved(&running, "DISPATCHED", "RUNNING"));
+    ops.push(Op::SaveIdentity(identity(&running)));
+    ops.push(Op::SaveBuild(build(&tasks[2])));
+    ops.push(Op::Decide { issue: IssueNumber(6), text: "all 3 slots are in use".into(), at: now() });
+    save(&store, ops);
+    store
+}
+
+#[test]
+fn status_tells_the_sorts_apart() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let view = machine.json(&["status"]);
+    let issues = |list: &Value| -> Vec<u64> {
+        list.as_array().unwrap().iter().map(|line| line["issue"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(issues(&view["needs_you"]), [2]);
+    assert_eq!((issues(&view["working"]["tasks"]), &view["working"]["slots"]), (vec![1], &json!(3)));
+    assert_eq!((issues(&view["waiting"]), issues(&view["queue"])), (vec![3], vec![4]));
+    assert_eq!((&view["today"]["merged"], &view["today"]["abandoned"]), (&json!(1), &json!(0)));
+    assert_eq!(
+        (&view["daemon"]["state"], &view["daemon"]["pid"]),
+        (&json!("up"), &json!(std::process::id()))
+    );
+    assert_eq!(view["needs_you"][0]["says"], "asks: red or blue?");
+    assert_eq!(view["waiting"][0]["deadline"]["what"], "CI is late and you are asked");
+    let words = machine.run(&["status"]).out;
+    assert!(words.find("NEEDS YOU 1").unwrap() < words.find("WORKING 1 of 3 slots").unwrap(), "{words}");
+    assert!(words.contains("windlass tell 2"), "{words}");
+    drop(store);
+    let view = machine.json(&["status"]);
+    assert_eq!((&view["daemon"]["state"], &view["daemon"]["pid"]), (&json!("down"), &json!(null)));
+    assert!(view["daemon"]["last_event_at"].is_string());
+}
+
+#[test]
+fn a_light_follows_the_lock_and_not_the_record() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let light = || machine.json(&["agents"])["agents"][0].clone();
+    let before = light();
+    assert_eq!((&before["light"], &before["lock_held"]), (&json!("dead"), &json!(false)), "{before}");
+    let folder = machine.state().join("sessions/dev-1.1-1");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("transcript.jsonl"), "{\"type\":\"text\",\"text\":\"hello\"}\n").unwrap();
+    let lock = std::fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let after = light();
+    assert_eq!((&after["light"], &after["lock_held"]), (&json!("alive"), &json!(true)), "{after}");
+    assert!(after["last_output_at"].is_string() && after["pid"] == 4242 && after["strikes"] == 1, "{after}");
+    drop(store);
+}
+
+#[test]
+fn why_has_the_decision_the_moves_and_the_way_on() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let view = machine.json(&["why", "6"]);
+    assert_eq!(view["decision"], "all 3 slots are in use");
+    let view = machine.json(&["why", "1"]);
+    assert_eq!((&view["moves"][0]["to"], &view["task"]["state"]), (&json!("RUNNING"), &json!("RUNNING")));
+    assert!(machine.run(&["why", "2"]).out.contains("windlass tell 2"));
+    assert_eq!(machine.run(&["new", "later", "--body", "Depends on #1, #5 and #99"]).code, 0);
+    assert_eq!(machine.json(&["why", "7"])["waits_for"], json!([1, 5, 99]), "merged is not closed");
+    drop(store);
+    assert!(machine.run(&["why", "1"]).out.contains("windlass up"));
+}
+
+#[test]
+fn builds_and_transcripts_are_shown() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let view = machine.json(&["show", "3"]);
+    assert_eq!(
+        (&view["builds"][0]["status"], &view["builds"][0]["failing"]),
+        (&json!("failed"), &json!(["test_x"]))
+    );
+    assert_eq!(view["task"]["state"], "AWAITING_CI");
+    write(&machine.state().join("builds/b-1/log"), "compiling\n\u{1b}[31mred\n");
+    assert_eq!(machine.run(&["logs", "--ci", "3"]).out, "compiling\n[31mred\n");
+    assert!(machine.run(&["logs", "--ci", "--raw", "3"]).out.contains('\u{1b}'));
+    machine.fails(&["logs", "--critic", "3"], "not-found", 3);
+    let session =
+        machine.state().join("sessions").join(SessionId::dev(&TaskId::nth(IssueNumber(1), 1), 1).as_str());
+    write(
+        &session.join("transcript.jsonl"),
+        "{\"type\":\"text\",\"text\":\"one\"}\n{\"type\":\"text\",\"text\":\"two\"}\n",
+    );
+    assert_eq!(machine.run(&["logs", "1"]).out, "say    one\nsay    two\n");
+    assert_eq!(machine.run(&["logs", "--tail", "1", "1"]).out, "say    two\n");
+    let line: Value =
+        serde_json::from_str(machine.run(&["logs", "--json", "--tail", "1", "1"]).out.trim()).unwrap();
+    assert_eq!(
+        line,
+        json!({"schema": "windlass.log/1", "source": "dev-1.1-1", "kind": "say", "text": "two"})
+    );
+    drop(store);
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn following_a_log_ends_with_the_task() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let path = machine.state().join("sessions/dev-1.1-1/transcript.jsonl");
+    write(&path, "{\"type\":\"text\",\"text\":\"one\"}\n");
+    let mut command = machine.command(&["logs", "-f", "1"]);
+    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"{\"type\":\"text\",\"text\":\"two\"}\n").unwrap();
+    let mut ended = store.newest_task_of(IssueNumber(1)).unwrap().unwrap();
+    ended.value.state = State::Merged { commit: sha('f') };
+    save(&store, vec![Op::SaveTask { task: ended.value, expected: ended.version, wake_at: None, at: now() }]);
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "say    one\nsay    two\n");
+    assert!(done.status.success());
+}
+
+#[test]
+fn events_are_lines_that_can_be_resumed() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let lines = |args: &[&str]| -> Vec<Value> {
+        let ran = machine.run(&[&["events", "--json"], args].concat());
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = lines(&[]);
+    assert_eq!(all.len(), 2);
+    assert_eq!((&all[0]["schema"], &all[0]["kind"]), (&json!("windlass.event/1"), &json!("daemon_started")));
+    assert_eq!(
+        (&all[1]["issue"], &all[1]["task"], &all[1]["data"]["to"]),
+        (&json!(1), &json!("1.1"), &json!("RUNNING"))
+    );
+    assert!(all[1]["data"].get("kind").is_none());
+    let first = all[0]["seq"].as_i64().unwrap().to_string();
+    assert_eq!(lines(&["--since", &first]), all[1..]);
+    assert_eq!(lines(&["--limit", "1"]), all[1..], "without a start, the newest");
+    assert_eq!(lines(&["--since", "0", "--limit", "1"]), all[..1], "with a start, the next");
+    assert_eq!(lines(&["--issue", "1"]), all[1..]);
+    assert_eq!(lines(&["--kind", "daemon_started"]), all[..1]);
+    assert_eq!(lines(&["--kind", "no_such_kind"]), Vec::<Value>::new());
+    drop(store);
+}
+
+#[test]
+fn following_events_shows_what_comes_and_ends_with_its_reader() {
+    use std::io::{BufRead, BufReader};
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let mut command = machine.command(&["events", "-f", "--json", "--kind", "paused"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let paused = || {
+        vec![Op::Log(Entry { at: now(), task: None, issue: None, fact: Fact::Factory(FactoryFact::Paused) })]
+    };
+    save(&store, paused());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["kind"], "paused");
+    drop(reader);
+    let until = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "it does not notice that nobody reads");
+        save(&store, paused());
+        std::thread::yield_now();
+    }
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_running_daemon_is_asked_and_answers() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let refused = || Answer::Refused { why: "no".into() };
+    for (args, answer, code, said) in [
+        (&["tell", "1", "hi"][..], Answer::Done { what: "told".into() }, 0, "told"),
+        (&["abandon", "1"], refused(), 7, "error[refused]"),
+        (&["abandon", "6"], refused(), 3, "error[no-task]"),
+        (&["resume"], Answer::Done { what: "goes on".into() }, 0, "goes on"),
+    ] {
+        let child = machine
+            .command(args)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn();
+        let child = child.unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        let posted = loop {
+            if let Some(posted) = store.waiting_commands().unwrap().pop() {
+                break posted;
+            }
+            assert!(Instant::now() < until, "{args:?} was never posted");
+            std::thread::yield_now();
+        };
+        save(&store, vec![Op::AnswerCommand { id: posted.id, answer, at: now() }]);
+        let ran = crate::common::Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, code, "{args:?}: {ran:?}");
+        assert!(format!("{}{}", ran.out, ran.err).contains(said), "{args:?}: {ran:?}");
+        assert_eq!(posted.by, "operator");
+    }
+}
+
+#[test]
+fn a_factory_that_is_up_is_not_started_twice() {
+    let machine = Machine::with_project();
+    let store = daemon(&machine);
+    let view = machine.json(&["up"]);
+    assert_eq!((&view["already"], &view["pid"]), (&json!(true), &json!(std::process::id())));
+    let ran = machine.fails(&["up", "--foreground"], "already-running", 1);
+    assert!(ran.err.contains(&std::process::id().to_string()), "{}", ran.err);
+    drop(store);
+}
