@@ -154,6 +154,8 @@ impl Factory {
     pub fn run(mut self) -> Result<(), EngineError> {
         self.reattach(clock::now())?;
         loop {
+            // What was heard is written before it is thought about: thinking reads the store.
+            self.write()?;
             self.think(clock::now())?;
             let wrote = self.write()?;
             if let Some(how) = self.stopping {
@@ -217,9 +219,23 @@ impl Factory {
         }
     }
 
-    /// Writes the page and hands out its orders. Says whether there was anything to write.
+    /// Writes what there is to write and hands out the orders, until nothing is left on the page. Says whether
+    /// there was anything.
     fn write(&mut self) -> Result<bool, StoreError> {
-        let wrote = !self.book.is_blank();
+        let mut wrote = false;
+        loop {
+            if !self.book.is_blank() {
+                wrote = true;
+                self.write_page()?;
+            }
+            self.hand_out(clock::now())?;
+            if self.book.is_blank() {
+                return Ok(wrote);
+            }
+        }
+    }
+
+    fn write_page(&mut self) -> Result<(), StoreError> {
         let world = Arc::clone(&self.world);
         let written = self.book.commit(world.store.as_ref(), |error| {
             tracing::error!(%error, "cannot write, waiting");
@@ -234,14 +250,11 @@ impl Factory {
         for record in written.mirrors {
             drop(self.mirror.send(mirror::Page::Record(record)));
         }
-        if wrote {
-            self.restless = true;
-            let tasks: Vec<&task::Task> = self.book.tasks.values().collect();
-            let queue = mirror::queue(&self.world.layout, &tasks);
-            self.queue.mirror(queue, &self.mirror);
-        }
-        self.hand_out(clock::now())?;
-        Ok(wrote || !self.book.is_blank())
+        self.restless = true;
+        let tasks: Vec<&task::Task> = self.book.tasks.values().collect();
+        let queue = mirror::queue(&self.world.layout, &tasks);
+        self.queue.mirror(queue, &self.mirror);
+        Ok(())
     }
 
     /// How long nothing has to be done if nobody says anything.
@@ -265,7 +278,7 @@ impl Factory {
 
     /// Takes a task that has ended back into memory, so that an event can still reach it.
     pub(crate) fn recall(&mut self, task: &TaskId) -> Result<(), StoreError> {
-        if !self.book.tasks.contains_key(task)
+        if !self.book.recall(task)
             && let Some(found) = self.world.store.task(task)?
         {
             self.book.remember(found.value, found.version);

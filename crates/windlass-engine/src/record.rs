@@ -8,7 +8,7 @@ use windlass_core::id::{BuildId, EffectKey, IssueNumber, SessionId, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::policy::Policy;
 use windlass_core::session::{Hook, Identity, IdentityStatus, Role, WorkPhase};
-use windlass_core::task::{self, Effect, Event, Start, State, Step, Task};
+use windlass_core::task::{self, Effect, Event, Lane, Start, State, Step, Task};
 use windlass_core::time::Millis;
 use windlass_core::{message, text};
 use windlass_store::{Op, Store, StoreError, Write};
@@ -47,6 +47,8 @@ struct Page {
     orders: Vec<Order>,
     cancelled: Vec<TaskId>,
     mirrors: Vec<Mirror>,
+    /// Tasks that ended on this page: the store does not know it yet.
+    ended: BTreeMap<TaskId, Task>,
 }
 
 /// A record that is also written out as a file, for people and other tools.
@@ -82,6 +84,14 @@ impl Book {
     pub fn remember(&mut self, task: Task, version: u64) {
         self.versions.insert(task.id.clone(), version);
         self.tasks.insert(task.id.clone(), task);
+    }
+
+    /// Whether the task is in memory, or can be taken back from the page that is being written.
+    pub fn recall(&mut self, id: &TaskId) -> bool {
+        if let Some(task) = self.page.ended.remove(id) {
+            self.tasks.insert(id.clone(), task);
+        }
+        self.tasks.contains_key(id)
     }
 
     pub fn is_blank(&self) -> bool {
@@ -156,6 +166,9 @@ impl Book {
         };
         let Some(Step { task: mut after, effects }) = self.step(&before, at, event) else {
             tracing::debug!(task = %id, event = event.name(), state = before.state.name(), "stale event");
+            if before.state.is_terminal() {
+                self.tasks.remove(id);
+            }
             return false;
         };
         let moved = std::mem::discriminant(&before.state) != std::mem::discriminant(&after.state);
@@ -174,10 +187,14 @@ impl Book {
         if moved {
             self.moved(at, &before, &after, event);
         }
+        if after.state.is_terminal() && !before.state.is_terminal() {
+            self.cancel(at, id);
+        }
         self.intend(at, &after, orders);
         if after.state.is_terminal() {
             self.tasks.remove(id);
             self.ended.insert(after.issue);
+            self.page.ended.insert(id.clone(), after);
         }
         true
     }
@@ -213,16 +230,16 @@ impl Book {
         orders.collect()
     }
 
+    /// What was ordered for the task's work is void, also what stands on this page. Notes to people go out.
+    fn cancel(&mut self, at: Millis, id: &TaskId) {
+        self.put(Op::CancelEffects { owner: id.clone(), at });
+        self.page.cancelled.push(id.clone());
+        self.page
+            .orders
+            .retain(|order| order.owner.as_ref() != Some(id) || order.effect.lane() == Lane::Notes);
+    }
+
     fn intend(&mut self, at: Millis, task: &Task, orders: Vec<Order>) {
-        if task.state.is_terminal() {
-            self.put(Op::CancelEffects { owner: task.id.clone(), at });
-            self.page.cancelled.push(task.id.clone());
-            // Orders of the same page that are now void must not run either.
-            self.page.orders.retain(|order| {
-                order.owner.as_ref() != Some(&task.id)
-                    || order.effect.lane() == windlass_core::task::Lane::Notes
-            });
-        }
         for order in orders {
             self.register(at, task, &order.effect);
             self.put(Op::Intend {
@@ -374,3 +391,6 @@ fn tests_status(state: &State) -> &'static str {
         | State::Abandoned { .. } => "unknown",
     }
 }
+
+#[cfg(test)]
+mod tests;
