@@ -186,7 +186,10 @@ pub fn state_root(context: &Context) -> Result<PathBuf, CliError> {
 fn settled(path: &Path) -> PathBuf {
     let known = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     match known {
-        Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(path)),
+        Some((folder, real)) => {
+            // Part by part: joining nothing would leave a slash at the end.
+            real.components().chain(path.strip_prefix(folder).unwrap_or(path).components()).collect()
+        }
         None => path.to_owned(),
     }
 }

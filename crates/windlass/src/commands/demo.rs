@@ -20,7 +20,7 @@ use crate::project::{Project, state_root};
   windlass demo              asks you the one question that comes up
   windlass demo --yes        answers it itself
   windlass demo --yes --json ends with one object for programs
-  windlass demo --dir /tmp/d makes the project there
+  windlass demo --in todo    makes the project in the folder todo
   windlass demo --clean      removes what earlier demos left
 
 Kill it at any moment and go on with `windlass up` in its folder.")]

@@ -70,12 +70,9 @@ fn words(style: Style, view: &Show) -> String {
     let issue = &view.issue;
     let head = format!("#{} {}", issue.number, one_line(&issue.title, 200));
     let open = if issue.open { "open" } else { "closed" };
-    let mut out = format!(
-        "{}\n{open} · by {} · {}\n",
-        style.bold(&head),
-        one_line(&issue.author, 60),
-        one_line(&issue.labels.join(" "), 200)
-    );
+    let labels = one_line(&issue.labels.join(" "), 200);
+    let labels = if labels.is_empty() { "no labels" } else { &labels };
+    let mut out = format!("{}\n{open} · by {} · {labels}\n", style.bold(&head), one_line(&issue.author, 60));
     add(&mut out, "", &view.body);
     if let Some(task) = &view.task {
         heading(&mut out, style, "task");

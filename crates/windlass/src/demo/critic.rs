@@ -15,7 +15,7 @@ pub fn review(hands: &mut Hands, around: &Surroundings, _brief: &str) -> io::Res
     let (_, head) = hands.run("git rev-parse HEAD")?;
     let (_, missing) = hands
         .run("for f in lib/cmd_*.sh; do n=${f#lib/cmd_}; n=${n%.sh}; [ -f docs/$n.md ] || echo $n; done")?;
-    let comments: Vec<serde_json::Value> = missing.split_whitespace().map(|name| comment(name)).collect();
+    let comments: Vec<serde_json::Value> = missing.split_whitespace().map(comment).collect();
     let verdict = if comments.is_empty() { "APPROVE" } else { "REQUEST_CHANGES" };
     let report = json!({
         "head": head.trim(),

@@ -1,4 +1,5 @@
 //! The command line, through the real program in a real checkout.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,3 +8,4 @@ mod issues;
 mod memory;
 mod output;
 mod schema;
+mod speed;

@@ -16,19 +16,19 @@ use windlass_core::task::{self, BuildLane, Claim, State, Task};
 use windlass_core::time::Millis;
 use windlass_store::{Mode, Op, SqliteStore, Store, Write as Page};
 
-fn now() -> Millis {
+pub fn now() -> Millis {
     windlass_engine::now()
 }
 
-fn sha(digit: char) -> Sha {
+pub fn sha(digit: char) -> Sha {
     Sha::parse(&digit.to_string().repeat(40)).unwrap()
 }
 
-fn daemon(machine: &Machine) -> SqliteStore {
+pub fn daemon(machine: &Machine) -> SqliteStore {
     SqliteStore::open(&machine.state(), Mode::Daemon { holder: "test".into(), now: now() }).unwrap()
 }
 
-fn task(issue: u64, state: State) -> Task {
+pub fn task(issue: u64, state: State) -> Task {
     let claim = Claim {
         issue: IssueNumber(issue),
         title: format!("task {issue}"),

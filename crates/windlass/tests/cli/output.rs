@@ -69,6 +69,11 @@ fn the_state_folder_can_be_anywhere_and_follows_the_checkout() {
     let given = at.to_str().unwrap();
     assert_eq!(machine.json(&["--state", given, "init"])["state_dir"], given);
     assert!(at.join("windlass.db").is_file() && !machine.path("state").exists());
+    assert_eq!(machine.json(&["--state", given, "status"])["state_dir"], given);
+    std::os::unix::fs::symlink(&at, machine.path("link")).unwrap();
+    let link = machine.path("link");
+    let seen = machine.json(&["--state", link.to_str().unwrap(), "status"]);
+    assert_eq!(seen["state_dir"], given, "processes are found by this path, so it reads the same everywhere");
     machine.fails(&["issues"], "no-state", 3);
     let ran = machine.command(&["issues"]).env("WINDLASS_STATE_DIR", given).output().unwrap();
     assert!(ran.status.success());

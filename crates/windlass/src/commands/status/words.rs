@@ -26,7 +26,9 @@ pub fn words(style: Style, view: &Status) -> String {
             writeln!(out, "  -> windlass tell {} \"…\"", line.issue).expect("a String takes all");
         }
     }
-    let working = format!("WORKING {} of {} slots", view.working.tasks.len(), view.working.slots);
+    // Nobody looks after them now: this is what was written down last.
+    let stale = if view.daemon.state == "up" { "" } else { ", as last written down" };
+    let working = format!("WORKING {} of {} slots{stale}", view.working.tasks.len(), view.working.slots);
     section(&mut out, &style.bold(&working), now, &view.working.tasks);
     if !view.waiting.is_empty() {
         let heading = format!("WAITING {} (hold no slot)", view.waiting.len());
