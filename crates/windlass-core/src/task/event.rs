@@ -134,7 +134,7 @@ impl Event {
         }
     }
 
-    /// The dev session that the event is about, if it is about one.
+    /// The dev session that alone may say this, if there is one.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::SessionStarted { session }
@@ -145,10 +145,11 @@ impl Event {
             | Self::WorkFetched { session, .. }
             | Self::WorkRejected { session, .. }
             | Self::LimitHit { session, .. }
-            | Self::UsageSeen { session, .. }
             | Self::ContextWarning { session, .. }
             | Self::HandoffComplete { session } => Some(session),
-            Self::WorkspaceReady { .. }
+            // Money is money, also that of a critic or of a session that was replaced.
+            Self::UsageSeen { .. }
+            | Self::WorkspaceReady { .. }
             | Self::ChangeOpened { .. }
             | Self::BuildPassed { .. }
             | Self::BuildFailed { .. }

@@ -38,17 +38,23 @@ impl Factory {
         for usage in look.usage {
             let cost_micro_usd = usage.cost_micro_usd;
             self.book.put(Op::AddUsage(usage));
-            if identity.role == Role::Dev {
-                let event = Event::UsageSeen { session: session.clone(), cost_micro_usd };
-                self.book.happened(now, &identity.task, &event);
-            }
+            let event = Event::UsageSeen { session: session.clone(), cost_micro_usd };
+            self.book.happened(now, &identity.task, &event);
         }
         for event in look.events {
-            self.book.happened(now, &identity.task, &event);
+            if identity.role == Role::Dev || self.is_asked(&identity) {
+                self.book.happened(now, &identity.task, &event);
+            }
         }
         if gone && look.unheard {
             self.wake_session(now, &look.identity);
         }
+    }
+
+    /// Whether this is the review that its task waits for: what an earlier one says again counts no second time.
+    fn is_asked(&self, identity: &Identity) -> bool {
+        let task = self.book.tasks.get(&identity.task);
+        task.is_some_and(|task| matches!(&task.state, State::AwaitingCritic { review, .. } if *review == identity.name))
     }
 
     pub(crate) fn session_gone(&mut self, now: Millis, session: &SessionId) {
