@@ -106,6 +106,11 @@ impl TaskId {
         Self(text.into())
     }
 
+    /// The issue that the id names.
+    pub fn issue(&self) -> Option<IssueNumber> {
+        self.0.split_once('.')?.0.parse().ok().map(IssueNumber)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -107,7 +107,7 @@ impl Book {
     }
 
     pub fn log_of(&mut self, at: Millis, task: &TaskId, fact: FactoryFact) {
-        let issue = self.tasks.get(task).map(|task| task.issue);
+        let issue = task.issue();
         self.put(Op::Log(Entry { at, task: Some(task.clone()), issue, fact: Fact::Factory(fact) }));
     }
 
