@@ -7,7 +7,7 @@ use crate::forge::Issue;
 use crate::id::{IssueNumber, TaskId};
 use crate::policy::Policy;
 use crate::task::{State, Task};
-use crate::time::Millis;
+use crate::time::{Millis, Span};
 
 /// What the scheduler looks at. Everything is handed in; it asks nobody.
 #[derive(Debug)]
@@ -74,11 +74,20 @@ pub enum Skip {
     AbandonAsked,
     Ended,
     WaitsFor(Vec<IssueNumber>),
+    /// Waits for issues that have been open for longer than is healthy.
+    WaitsLong {
+        on: Vec<IssueNumber>,
+        days: i64,
+    },
     MissingDependency(Vec<IssueNumber>),
     Circle(Vec<IssueNumber>),
     TooManyDependencies(usize),
-    NoSlot { parallel: u32 },
-    TooManyOpenChanges { limit: u32 },
+    NoSlot {
+        parallel: u32,
+    },
+    TooManyOpenChanges {
+        limit: u32,
+    },
     Held(Hold),
 }
 
@@ -159,11 +168,12 @@ fn skip(
     if ![&labels.backlog, &labels.priority, &labels.in_progress].iter().any(|label| issue.has_label(label)) {
         return Some(Skip::NotInBacklog);
     }
-    waits(situation.issues, issue, circles)
+    waits(policy, situation, issue, circles)
 }
 
 fn waits(
-    issues: &BTreeMap<IssueNumber, Candidate>,
+    policy: &Policy,
+    situation: &Situation<'_>,
     issue: &Candidate,
     circles: &BTreeMap<IssueNumber, Vec<IssueNumber>>,
 ) -> Option<Skip> {
@@ -174,13 +184,20 @@ fn waits(
     if let Some(circle) = circles.get(&issue.number) {
         return Some(Skip::Circle(circle.clone()));
     }
+    let issues = situation.issues;
     let missing: Vec<IssueNumber> = wanted.iter().copied().filter(|n| !issues.contains_key(n)).collect();
     if !missing.is_empty() {
         return Some(Skip::MissingDependency(missing));
     }
-    let open: Vec<IssueNumber> =
-        wanted.iter().copied().filter(|n| issues.get(n).is_some_and(|other| other.open)).collect();
-    (!open.is_empty()).then_some(Skip::WaitsFor(open))
+    let open: Vec<&Candidate> =
+        wanted.iter().filter_map(|n| issues.get(n)).filter(|other| other.open).collect();
+    let oldest = open.iter().map(|other| other.created_at).min()?;
+    let age = situation.now.since(oldest);
+    let on = open.iter().map(|other| other.number).collect();
+    if age > policy.limits.stale_dependency {
+        return Some(Skip::WaitsLong { on, days: age.0 / Span::days(1).0 });
+    }
+    Some(Skip::WaitsFor(on))
 }
 
 fn no_room(policy: &Policy, free: usize, open: usize, hold: Option<Hold>) -> Option<Skip> {
@@ -223,6 +240,7 @@ impl Skip {
             Self::AbandonAsked => "is labelled to be left alone".into(),
             Self::Ended => "its task has ended; `windlass retry` starts it again".into(),
             Self::WaitsFor(on) => format!("waits for {}", numbers(on)),
+            Self::WaitsLong { on, days } => format!("waits for {}, open for {days} days", numbers(on)),
             Self::MissingDependency(on) => format!("depends on {}, which does not exist", numbers(on)),
             Self::Circle(circle) => format!("waits for itself: {}", numbers(circle)),
             Self::TooManyDependencies(n) => {

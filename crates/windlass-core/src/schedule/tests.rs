@@ -110,6 +110,17 @@ fn dependencies_hold_an_issue_until_they_are_closed() {
 }
 
 #[test]
+fn a_dependency_that_is_open_for_too_long_is_named() {
+    let issues: BTreeMap<IssueNumber, Candidate> =
+        [issue(1, &["backlog"], "depends on #2"), issue(2, &["other"], "")].into_iter().collect();
+    let now = Millis(2) + Span::days(31);
+    let situation = Situation { now, issues: &issues, live: &[], ended: &BTreeSet::new(), hold: None };
+    let decision = decide(&Policy::default(), &situation);
+    let long = Skip::WaitsLong { on: vec![IssueNumber(2)], days: 31 };
+    assert_eq!(decision.skipped[&IssueNumber(1)], long);
+}
+
+#[test]
 fn a_hold_starts_and_resumes_nothing() {
     let decision =
         run(&Policy::default(), &[issue(1, &["backlog"], "")], &[waiting(2, 0)], &[], Some(Hold::Paused));

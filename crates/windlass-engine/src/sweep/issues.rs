@@ -137,6 +137,7 @@ impl Factory {
                 | Skip::AbandonAsked
                 | Skip::Ended
                 | Skip::WaitsFor(_)
+                | Skip::WaitsLong { .. }
                 | Skip::MissingDependency(_)
                 | Skip::Circle(_)
                 | Skip::TooManyDependencies(_) => skip.sentence(),

@@ -106,20 +106,28 @@ impl<'a> Watcher<'a> {
                 continue;
             }
             context.out.talk(&format!("NEEDS YOU  {} {}", task.issue, text::one_line(question, 200)));
-            if wishes.answer {
-                let tell = Command::Tell { issue: task.issue, text: ANSWER.to_owned() };
-                self.store.post_command(&tell, self.project.user(), windlass_engine::now())?;
-                self.project.knock()?;
-                context.out.talk(&format!("answered   {ANSWER}"));
-            } else {
-                context.out.talk(&format!(
-                    "answer in another terminal: windlass -C {} tell {} \"…\"",
+            let text = match (wishes.answer, context.may_ask()) {
+                (true, _) => Some(ANSWER.to_owned()),
+                (false, true) => ask(),
+                (false, false) => None,
+            };
+            match text {
+                Some(text) => self.answer(context, task.issue, text)?,
+                None => context.out.talk(&format!(
+                    "answer with: windlass -C {} tell {} \"…\"",
                     self.project.root.display(),
                     task.issue.0
-                ));
+                )),
             }
         }
         Ok(())
+    }
+
+    fn answer(&self, context: &Context, issue: IssueNumber, text: String) -> Result<(), CliError> {
+        context.out.talk(&format!("answered   {text}"));
+        let tell = Command::Tell { issue, text };
+        self.store.post_command(&tell, self.project.user(), windlass_engine::now())?;
+        self.project.knock()
     }
 
     fn settled(&self) -> Result<bool, CliError> {
@@ -127,4 +135,13 @@ impl<'a> Watcher<'a> {
         let ended: u64 = ["MERGED", "CLOSED", "ABANDONED"].iter().filter_map(|state| ended.get(*state)).sum();
         Ok(ended >= ISSUES.len() as u64 && self.store.pending_effects()?.is_empty())
     }
+}
+
+/// What the person at the terminal says; nothing is an answer for later.
+fn ask() -> Option<String> {
+    eprint!("your answer (for example: {ANSWER})\n  > ");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok()?;
+    let line = line.trim();
+    (!line.is_empty()).then(|| line.to_owned())
 }
