@@ -1,8 +1,9 @@
 //! Makes outside text safe to show and to say: bounded, without control characters.
 
-/// One line of at most `max` characters; control characters become spaces.
+/// One line of at most `max` characters; control characters become spaces, hidden ones go.
 pub fn one_line(text: &str, max: usize) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown = text.chars().filter(|c| !is_hidden(*c));
+    let clean: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
     clip(clean.trim(), max)
 }
 
@@ -28,9 +29,17 @@ pub fn bounded(text: &str, max: usize) -> String {
     format!("{}\n[… {} more bytes not shown]", &text[..cut], text.len() - cut)
 }
 
-/// Zero-width, bidirectional and tag characters: invisible to a person, readable by a model.
+/// Zero-width, bidirectional, tag and variation characters: invisible to a person, readable by a model.
 fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{e0000}'..='\u{e01ef}'
+    )
 }
 
 #[cfg(test)]
@@ -40,6 +49,7 @@ mod tests {
     #[test]
     fn hidden_and_control_characters_do_not_pass() {
         assert_eq!(one_line("a\u{1b}[31mb\nc", 80), "a [31mb c");
+        assert_eq!(one_line("a\u{202e}b\u{fe0f}\u{e0101}c", 80), "abc");
         assert_eq!(clean("a\u{200b}b\u{e0041}\u{7}\tc\n"), "ab\tc\n");
         assert_eq!(clip("äöü", 2), "äö…");
         assert_eq!(bounded("äöü", 3), "ä\n[… 4 more bytes not shown]");

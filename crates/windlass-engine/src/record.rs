@@ -123,6 +123,16 @@ impl Book {
         self.page.orders.push(Order { key, owner, effect, attempt: 0, not_before: at, probe: false });
     }
 
+    /// Whether the page being written orders such an effect.
+    pub fn orders(&self, test: impl Fn(&Effect) -> bool) -> bool {
+        self.page.orders.iter().any(|order| test(&order.effect))
+    }
+
+    /// Whether the page being written makes void what was ordered for the task's work.
+    pub fn cancels(&self, task: &TaskId) -> bool {
+        self.page.cancelled.contains(task)
+    }
+
     pub fn save_build(&mut self, build: Build) {
         self.put(Op::SaveBuild(build.clone()));
         match build.status {

@@ -45,8 +45,9 @@ pub fn read(layout: &Layout, identity: &Identity, gone: bool) -> Result<Look, Sh
     let facts = all_facts(&folder)?;
     // The phase first: a turn that ended with a signal is not silence.
     if identity.role == Role::Dev {
-        read_phase(layout, &mut look)?;
+        read_phase(layout, &mut look, gone || turn_is_over(&facts))?;
     }
+    look.unheard = unheard(&folder, &facts)?;
     read_facts(&folder, &facts, &mut look)?;
     if identity.role == Role::Review && (gone || turn_is_over(&facts)) {
         read_verdict(layout, &mut look)?;
@@ -54,7 +55,6 @@ pub fn read(layout: &Layout, identity: &Identity, gone: bool) -> Result<Look, Sh
     if gone {
         cut_off(&folder, &facts, &mut look)?;
     }
-    look.unheard = unheard(&folder, &facts)?;
     Ok(look)
 }
 
@@ -71,7 +71,7 @@ fn all_facts(folder: &Path) -> Result<Vec<Fact>, ShimError> {
 }
 
 /// Each write of the file counts once, also over restarts: the mark is stored with the event.
-fn read_phase(layout: &Layout, look: &mut Look) -> Result<(), ShimError> {
+fn read_phase(layout: &Layout, look: &mut Look, at_rest: bool) -> Result<(), ShimError> {
     let path = layout.phase(&look.identity.name);
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
     let mark = format!("{}.{:09}-{}-{}", found.mtime(), found.mtime_nsec(), found.size(), found.ino());
@@ -90,6 +90,10 @@ fn read_phase(layout: &Layout, look: &mut Look) -> Result<(), ShimError> {
         // A link, a pipe or a folder in its place is a signal that nobody understands.
         Err(error) => Event::PhaseUnknown { session, excerpt: error.to_string() },
     };
+    // Half a signal is none: while the agent works it may still be writing.
+    if matches!(event, Event::PhaseUnknown { .. }) && !at_rest {
+        return Ok(());
+    }
     look.identity.phase_mark = Some(mark);
     look.events.push(event);
     Ok(())
@@ -106,8 +110,13 @@ fn read_facts(folder: &Path, facts: &[Fact], look: &mut Look) -> Result<(), Shim
                 if let End::Result(result) = end {
                     look.identity.session_id = result.session_id.clone().or(look.identity.session_id.take());
                 }
-                if look.identity.role == Role::Dev {
-                    look.events.push(turn_ended(&look.identity, end, stopped));
+                let event = turn_ended(&look.identity, end, stopped);
+                // Who has heard the next word already, or is about to, has not fallen silent.
+                let goes_on =
+                    look.unheard || facts[at..].iter().any(|fact| matches!(fact, Fact::Delivered { .. }));
+                let silent = !(goes_on && matches!(event, Event::TurnEnded { .. }));
+                if look.identity.role == Role::Dev && silent {
+                    look.events.push(event);
                 }
             }
             Fact::Delivered { .. } | Fact::Exited(_) => {}

@@ -1,7 +1,7 @@
 //! A session's own clone: objects borrowed from the bare repository, everything else its own.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windlass_core::id::Sha;
 
@@ -32,6 +32,7 @@ impl BareRepo {
         }
         let temp = files::beside(dest, "cloning");
         let built = self.build_clone(&temp, branch, &full, at, author).and_then(|()| {
+            self.keep_index(&temp, dest)?;
             std::fs::rename(&temp, dest).map_err(|source| GitError::Io { path: dest.to_owned(), source })
         });
         if built.is_err() {
@@ -72,6 +73,20 @@ impl BareRepo {
         Ok(())
     }
 
+    /// A copy of the fresh index, out of the session's reach: with it, saving reads only what has changed since.
+    fn keep_index(&self, temp: &Path, dest: &Path) -> Result<(), GitError> {
+        let kept = self.kept_index(dest);
+        let copied = (|| {
+            std::fs::create_dir_all(kept.parent().unwrap_or(self.path()))?;
+            copy_with_time(&temp.join(".git/index"), &kept)
+        })();
+        copied.map_err(|source| GitError::Io { path: kept, source })
+    }
+
+    pub(super) fn kept_index(&self, dest: &Path) -> PathBuf {
+        self.path().join("indexes").join(dest.file_name().unwrap_or_default())
+    }
+
     pub(super) fn alternates_line(&self) -> String {
         format!("{}\n", self.path().join("objects").display())
     }
@@ -101,6 +116,13 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> io::Result<()> {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
     std::fs::write(path, text)
+}
+
+/// Git compares the time of an index with the times in it, so a copy must have the time of the original.
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let time = from.metadata()?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::File::options().append(true).open(to)?.set_modified(time)
 }
 
 /// A value of git's configuration file.

@@ -14,6 +14,13 @@ pub struct Touch {
     pub subject: String,
 }
 
+/// What a commit is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anatomy {
+    pub tree: Sha,
+    pub parents: Vec<Sha>,
+}
+
 /// The text of a change, as much of it as was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
@@ -29,6 +36,15 @@ impl BareRepo {
         let answer =
             self.call().args(["merge-base", "--is-ancestor", a.as_str(), b.as_str()]).run(&[0, 1])?;
         Ok(answer.code() == 0)
+    }
+
+    /// What a commit is made of: its tree and its parents. One process.
+    pub fn anatomy(&self, commit: &Sha) -> Result<Anatomy, GitError> {
+        let answer = self.call().args(["show", "--no-patch", "--format=%T %P", commit.as_str()]).done()?;
+        let text = answer.text();
+        let mut words = text.split_whitespace().map(|word| answer.parse_sha(word));
+        let tree = words.next().unwrap_or_else(|| Err(answer.unusable("no tree")))?;
+        Ok(Anatomy { tree, parents: words.collect::<Result<_, _>>()? })
     }
 
     /// The best common ancestor; `None` for unrelated histories. One process.

@@ -16,7 +16,7 @@ mod slot;
 pub use bare::BareRepo;
 pub use error::GitError;
 pub use fetch::{Elsewhere, FetchError, Fetched};
-pub use history::{Diff, Touch};
+pub use history::{Anatomy, Diff, Touch};
 pub use merge::Merged;
 pub use recover::Recovered;
 pub use refs::{Expect, Swap};

@@ -10,6 +10,7 @@ use windlass_core::id::Sha;
 use windlass_core::time::Millis;
 
 use super::bare::BareRepo;
+use super::clone::copy_with_time;
 use super::error::GitError;
 use super::fetch::{FetchError, Fetched};
 use super::names::{full_ref, work_ref};
@@ -108,6 +109,7 @@ impl BareRepo {
         std::fs::rename(clone, &aside)
             .map_err(|source| unremoved(FileError::Remove { path: clone.to_owned(), source }))?;
         files::remove_tree(&aside).map_err(unremoved)?;
+        files::remove_tree(&self.kept_index(clone)).map_err(unremoved)?;
         Ok(saved)
     }
 
@@ -139,11 +141,7 @@ impl BareRepo {
         left_out: &[PathBuf],
     ) -> Result<Sha, GitError> {
         write_scratch(scratch).map_err(|source| GitError::Io { path: scratch.to_owned(), source })?;
-        let start = self.rescue_call(scratch, clone).arg("read-tree");
-        match head {
-            Some(head) => start.arg(head.as_str()).done()?,
-            None => start.arg("--empty").done()?,
-        };
+        self.read_head_tree(scratch, clone, head)?;
         let mut paths = b".\0".to_vec();
         for path in left_out {
             paths.extend([b":(exclude,literal,top)".as_slice(), path.as_os_str().as_bytes(), b"\0"].concat());
@@ -153,6 +151,18 @@ impl BareRepo {
             .input(paths)
             .done()?;
         self.rescue_call(scratch, clone).arg("write-tree").done()?.sha()
+    }
+
+    /// With the index of the fresh clone, files that were never touched need not be read again.
+    fn read_head_tree(&self, scratch: &Path, clone: &Path, head: Option<&Sha>) -> Result<(), GitError> {
+        let read = || self.rescue_call(scratch, clone).arg("read-tree");
+        let Some(head) = head else { return read().arg("--empty").done().map(drop) };
+        let known = copy_with_time(&self.kept_index(clone), &scratch.join("index")).is_ok();
+        if known && read().args(["-m", head.as_str()]).done().is_ok() {
+            return Ok(());
+        }
+        files::remove_tree(&scratch.join("index"))?;
+        read().arg(head.as_str()).done().map(drop)
     }
 
     fn rescue_call(&self, scratch: &Path, clone: &Path) -> Call<'_> {

@@ -145,3 +145,18 @@ fn a_removal_that_was_killed_is_finished_without_saving_half() {
     assert!(matches!(world.repo.remove_workspace(&clone, "dev", INTO, AT), Err(RescueError::Save { .. })));
     assert!(elsewhere.join("x").exists());
 }
+
+/// A change that keeps the size and the time of a file is still seen: the clock of the inode cannot be turned back.
+#[test]
+fn a_change_in_disguise_is_saved_too() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    let path = clone.join("a.txt");
+    let (text, time) = (std::fs::read(&path).unwrap(), path.metadata().unwrap().modified().unwrap());
+    let disguised: String = String::from_utf8(text).unwrap().chars().map(|c| if c == '\n' { c } else { 'x' }).collect();
+    std::fs::write(&path, &disguised).unwrap();
+    std::fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+    let saved = world.repo.save(&clone, "dev", INTO, AT).unwrap().expect("something to save");
+    assert!(saved.uncommitted);
+    assert_eq!(git(world.repo.path(), &["show", &format!("{INTO}:a.txt")]), disguised.trim());
+}

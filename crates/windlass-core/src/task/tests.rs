@@ -68,6 +68,7 @@ impl Teller {
             }
             "nothing" => Event::WorkRejected { session, why: Rejection::NothingCommitted },
             "gone" => Event::WorkRejected { session, why: Rejection::WorkspaceGone },
+            "garbage" => Event::PhaseUnknown { session, excerpt: "PHASE:dome".into() },
             "stop" => Event::TurnEnded { session },
             "crash" => Event::AgentCrashed { session, how: Crash::Killed { signal: 9 } },
             "limit" => {
@@ -189,6 +190,8 @@ fn silence_is_nudged_twice() {
     insta::assert_snapshot!(story("start stop stop stop"), @"RUNNING RUNNING RUNNING ABANDONED(idle_prompt)");
     insta::assert_snapshot!(story("start done nothing done nothing done nothing"),
         @"RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(agent_failed)");
+    insta::assert_snapshot!(story("start garbage garbage garbage"),
+        @"RUNNING RUNNING RUNNING ABANDONED(agent_failed)");
     insta::assert_snapshot!(story("start signal gone"), @"RUNNING RUNNING ABANDONED(crash_recovery_failed)");
 }
 

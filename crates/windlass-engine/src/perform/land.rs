@@ -69,14 +69,12 @@ fn check(world: &World, plan: &Plan<'_>) -> Result<Option<String>, Fault> {
     if !task.is_some_and(|task| approved(&task.value.state)) {
         return Ok(Some("the head is not the one that was approved".into()));
     }
-    if world.repo.tree_of(plan.candidate)? != *plan.tree {
+    let candidate = world.repo.anatomy(plan.candidate)?;
+    if candidate.tree != *plan.tree {
         return Ok(Some("the candidate's tree is not the tested one".into()));
     }
-    if !world.repo.is_ancestor(plan.head, plan.candidate)? {
-        return Ok(Some("the candidate does not hold the approved head".into()));
-    }
-    if !world.repo.is_ancestor(plan.expected, plan.candidate)? {
-        return Ok(Some("the candidate is not built on main".into()));
+    if candidate.parents != [plan.expected.clone(), plan.head.clone()] {
+        return Ok(Some("the candidate is not the approved head on the expected main".into()));
     }
     let Some(base) = world.repo.merge_base(plan.expected, plan.head)? else {
         return Ok(Some("the change shares no history with main".into()));

@@ -1,7 +1,7 @@
 //! Workspaces: made, looked into, and removed only after everything in them is safe.
 
-use windlass_adapters::git::{Expect, FetchError, Fetched, Swap};
-use windlass_core::id::SessionId;
+use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
+use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
 
 use super::{Fault, Report};
@@ -15,9 +15,27 @@ pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
         Some(head) => world.repo.resolve(head.as_str())?,
         None => None,
     };
-    let at = last.as_ref().unwrap_or(&main);
-    world.repo.clone_for_session(&world.layout.workspace(&task.id), branch, at, task.session.as_str())?;
-    Ok(Report::event(Event::WorkspaceReady { base: main }))
+    let clone = world.layout.workspace(&task.id);
+    let mut kept = clone.exists();
+    let make = || {
+        let at = last.as_ref().unwrap_or(&main);
+        world.repo.clone_for_session(&clone, branch, at, task.session.as_str())
+    };
+    let rescued = match make() {
+        Ok(()) => None,
+        // What lies there is no clone of ours any more: it is saved and gives way.
+        Err(GitError::Occupied { .. }) => {
+            kept = false;
+            let rescued = rescue(world, task, branch)?;
+            make()?;
+            rescued
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // Main may have moved since: work that is there already grows from where it began.
+    let begun = task.base.clone().filter(|_| kept || last.is_some());
+    let event = Some(Event::WorkspaceReady { base: begun.unwrap_or(main) });
+    Ok(Report { event, rescued, ..Report::default() })
 }
 
 /// Takes the branch out of the clone and judges whether it is work.
@@ -61,15 +79,20 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
 
 /// Saves what main does not have, then removes clone and branch.
 pub fn remove(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
-    let reference = format!("refs/windlass/rescue/{}", task.id);
-    let clone = world.layout.workspace(&task.id);
-    let saved = world.repo.remove_workspace(&clone, branch, &reference, clock::now())?;
+    let rescued = rescue(world, task, branch)?;
     for name in [format!("refs/heads/{branch}"), format!("refs/windlass/work/{branch}")] {
         match world.repo.delete_ref(&name, Expect::Anything)? {
             Swap::Done => {}
             Swap::Lost { .. } => return Err(Fault::for_good(format!("`{name}` cannot be removed"))),
         }
     }
-    let rescued = saved.map(|saved| (reference, saved.commit));
     Ok(Report { rescued, ..Report::default() })
+}
+
+/// Saves what main does not have, then removes the clone.
+fn rescue(world: &World, task: &Task, branch: &str) -> Result<Option<(String, Sha)>, Fault> {
+    let reference = format!("refs/windlass/rescue/{}", task.id);
+    let clone = world.layout.workspace(&task.id);
+    let saved = world.repo.remove_workspace(&clone, branch, &reference, clock::now())?;
+    Ok(saved.map(|saved| (reference, saved.commit)))
 }

@@ -81,6 +81,19 @@ fn a_late_answer_does_not_void_the_cleaning_up() {
 }
 
 #[test]
+fn work_that_ends_while_its_end_is_being_written_is_void() {
+    let mut desk = Desk::new();
+    let task = desk.claim();
+    desk.write();
+    assert!(!desk.book.cancels(&task));
+    desk.book.happened(AT, &task, &abandon());
+    assert!(desk.book.cancels(&task));
+    assert!(desk.book.orders(|effect| matches!(effect, Effect::StopSession { .. })));
+    desk.write();
+    assert!(!desk.book.cancels(&task) && !desk.book.orders(|_| true));
+}
+
+#[test]
 fn a_stale_event_leaves_no_ended_task_in_memory() {
     let mut desk = Desk::new();
     let task = desk.claim();

@@ -8,7 +8,7 @@ use windlass_core::build::BuildOutcome;
 use windlass_core::id::EffectKey;
 use windlass_core::journal::FactoryFact;
 use windlass_core::session::IdentityStatus;
-use windlass_core::task::{Effect, Event};
+use windlass_core::task::{Effect, Event, Lane};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
@@ -121,7 +121,7 @@ impl Factory {
 
     /// The effect is over and its line goes on.
     fn finish(&mut self, now: Millis, order: &Order, adopted: bool) {
-        if !self.outbox.is_void(&order.key) {
+        if !self.is_void(order) {
             self.book.put(Op::EffectDone {
                 key: order.key.clone(),
                 result: json!({"adopted": adopted}),
@@ -139,7 +139,7 @@ impl Factory {
     }
 
     fn try_later(&mut self, now: Millis, order: &Order, error: String) {
-        if self.outbox.is_void(&order.key) {
+        if self.is_void(order) {
             self.outbox.done(&order.key);
             return;
         }
@@ -159,7 +159,7 @@ impl Factory {
     /// Never silent: the task asks a person, a build counts as one that could not run.
     fn give_up(&mut self, now: Millis, order: &Order, error: String) {
         tracing::warn!(key = %order.key, error, "an effect failed for good");
-        if !self.outbox.is_void(&order.key) {
+        if !self.is_void(order) {
             self.book.put(Op::EffectFailed { key: order.key.clone(), error: error.clone(), at: now });
             let fact = FactoryFact::EffectGivenUp {
                 key: order.key.clone(),
@@ -183,6 +183,12 @@ impl Factory {
                 }
             }
         }
+    }
+
+    /// The task ended while the effect ran, even if that is not written down yet: nobody waits for it.
+    fn is_void(&self, order: &Order) -> bool {
+        let ended = order.owner.as_ref().is_some_and(|task| self.book.cancels(task));
+        self.outbox.is_void(&order.key) || (ended && order.effect.lane() == Lane::Work)
     }
 
     fn log_effect(&mut self, now: Millis, order: &Order, fact: FactoryFact) {

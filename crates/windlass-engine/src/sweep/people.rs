@@ -42,7 +42,11 @@ impl Factory {
             self.book.happened(now, &identity.task, &event);
         }
         for event in look.events {
-            if identity.role == Role::Dev || self.is_asked(&identity) {
+            let counts = match event {
+                Event::TurnEnded { .. } => !self.is_spoken_to(session),
+                _ => identity.role == Role::Dev || self.is_asked(&identity),
+            };
+            if counts {
                 self.book.happened(now, &identity.task, &event);
             }
         }
@@ -54,7 +58,15 @@ impl Factory {
     /// Whether this is the review that its task waits for: what an earlier one says again counts no second time.
     fn is_asked(&self, identity: &Identity) -> bool {
         let task = self.book.tasks.get(&identity.task);
-        task.is_some_and(|task| matches!(&task.state, State::AwaitingCritic { review, .. } if *review == identity.name))
+        task.is_some_and(
+            |task| matches!(&task.state, State::AwaitingCritic { review, .. } if *review == identity.name),
+        )
+    }
+
+    /// A turn that ended just as something is about to be said to the session is no silence.
+    fn is_spoken_to(&self, session: &SessionId) -> bool {
+        let says = |effect: &Effect| matches!(effect, Effect::Say { session: to, .. } if to == session);
+        self.outbox.any(says) || self.book.orders(says)
     }
 
     pub(crate) fn session_gone(&mut self, now: Millis, session: &SessionId) {
@@ -78,7 +90,7 @@ impl Factory {
             _ => false,
         };
         let wanted = self.book.tasks.get(&identity.task).is_some_and(|task| task.session == identity.name);
-        if !wanted || self.outbox.any(busy) {
+        if !wanted || self.outbox.any(busy) || self.book.orders(busy) {
             return;
         }
         let key = EffectKey::new(format!("wake:{}:{}", identity.name, now.0));

@@ -17,10 +17,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         }
         Event::SessionStarted { .. } => started(m),
         Event::PhaseSeen { phase, .. } => phase_seen(m, phase),
-        Event::PhaseUnknown { excerpt, .. } => {
-            m.say(message::phase_unknown(excerpt));
-            m.stay()
-        }
+        Event::PhaseUnknown { excerpt, .. } => phase_unknown(m, excerpt),
         Event::TurnEnded { .. } => turn_ended(m),
         Event::AgentCrashed { how, .. } => crashed(m, how),
         Event::WorkFetched { head, tree, .. } => to_ci(m, head, tree),
@@ -85,6 +82,17 @@ fn phase_seen(mut m: Move<'_>, phase: &Phase) -> Result<Step, Stale> {
             None => m.abandon(AbandonReason::AgentFailed { reason: reason.clone() }),
         },
     }
+}
+
+/// A signal that nobody understands is answered like silence: so often and no more.
+fn phase_unknown(mut m: Move<'_>, excerpt: &str) -> Result<Step, Stale> {
+    let text = message::phase_unknown(excerpt);
+    if m.task.tally.nudges >= m.policy.caps.nudges {
+        return m.abandon(AbandonReason::AgentFailed { reason: text });
+    }
+    m.task.tally.nudges += 1;
+    m.say(text);
+    m.stay()
 }
 
 /// Remembers the signal, so that the end of the turn is not taken for silence. Who signals has started, and a
@@ -179,8 +187,7 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
         return m.stay();
     }
     if *how == Crash::Stopped {
-        m.succeed(|predecessor| Start::Recover { predecessor });
-        return m.stay();
+        return recover(m);
     }
     let (at, window) = (m.at, m.policy.caps.restart_window);
     m.task.tally.restarts.retain(|restart| at.since(*restart) < window);
@@ -189,6 +196,12 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
         return m.abandon(AbandonReason::CrashRecoveryFailed { detail });
     }
     m.task.tally.restarts.push(at);
+    recover(m)
+}
+
+/// A successor goes on in the same workspace; one that was lost is made again.
+fn recover(mut m: Move<'_>) -> Result<Step, Stale> {
+    m.order(Effect::MakeWorkspace { branch: m.task.branch.clone() });
     m.succeed(|predecessor| Start::Recover { predecessor });
     m.stay()
 }
