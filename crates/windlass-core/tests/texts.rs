@@ -1,5 +1,7 @@
 //! Every text that agents and people read, in snapshots: a changed word shows in review.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
 use std::fmt::Write as _;
 
 use windlass_core::brief::{self, ReviewMaterial, WorkSoFar};

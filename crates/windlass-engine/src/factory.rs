@@ -25,6 +25,7 @@ use crate::world::World;
 
 /// Causes that are heard before the page is written: a commit serves many.
 const MAX_CAUSES: usize = 256;
+const URGENT_WORKERS: usize = 3;
 /// Nothing waits longer than this without being looked at.
 const LONGEST_WAIT: Span = Span::secs(60);
 /// Between two tries to write to a full disk or a locked database.
@@ -55,6 +56,8 @@ pub struct Factory {
     pub(crate) book: Book,
     pub(crate) outbox: Outbox,
     pub(crate) workers: Workers,
+    /// For the queue and the builds it waits for: what is nearly done goes before what begins.
+    pub(crate) urgent: Workers,
     pub(crate) causes: Sender<Cause>,
     heard: Receiver<Cause>,
     pub(crate) mirror: Sender<mirror::Page>,
@@ -125,6 +128,7 @@ impl Factory {
         Ok(Self {
             recipe: settings.recipe(),
             workers: Workers::start(workers.min(32)).map_err(EngineError::Thread)?,
+            urgent: Workers::start(URGENT_WORKERS).map_err(EngineError::Thread)?,
             mirror: mirror::start(layout).map_err(EngineError::Thread)?,
             world: parts.world,
             book: parts.book,

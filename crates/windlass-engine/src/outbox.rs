@@ -86,7 +86,11 @@ impl Outbox {
     }
 
     pub fn any(&self, test: impl Fn(&Effect) -> bool) -> bool {
-        self.lines.values().flatten().any(|order| test(&order.effect))
+        self.all(test).next().is_some()
+    }
+
+    pub fn all(&self, test: impl Fn(&Effect) -> bool) -> impl Iterator<Item = &Order> {
+        self.lines.values().flatten().filter(move |order| test(&order.effect))
     }
 
     /// Whether an effect is being carried out right now.

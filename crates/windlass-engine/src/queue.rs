@@ -183,7 +183,7 @@ impl Factory {
             .take(n)
             .filter_map(|entry| Some((self.book.tasks.get(&entry.task)?.clone(), entry.head, entry.since)))
             .collect();
-        self.workers.submit(move || {
+        self.urgent.submit(move || {
             let built = link(&world, known.as_ref(), &first).map_err(|fault| fault.error().to_owned());
             drop(causes.send(Cause::ChainBuilt(built)));
         });

@@ -25,6 +25,8 @@ pub struct Look {
     pub usage: Vec<UsageRow>,
     /// The identity with its reading marks moved on.
     pub identity: Identity,
+    /// Messages that were handed to the agent, in all lives of the session.
+    pub heard: BTreeSet<String>,
     /// Messages wait in the inbox.
     pub unheard: bool,
 }
@@ -41,13 +43,14 @@ pub fn look(layout: &Layout, identity: &Identity) -> Process {
 /// Reads what is new. `gone` says that the process has ended, so that a turn without an end was cut off.
 pub fn read(layout: &Layout, identity: &Identity, gone: bool) -> Result<Look, ShimError> {
     let folder = layout.session(&identity.name);
-    let mut look = Look { events: Vec::new(), usage: Vec::new(), identity: identity.clone(), unheard: false };
     let facts = all_facts(&folder)?;
+    let heard = heard(&facts);
+    let unheard = unheard(&folder, &heard)?;
+    let mut look = Look { events: Vec::new(), usage: Vec::new(), identity: identity.clone(), heard, unheard };
     // The phase first: a turn that ended with a signal is not silence.
     if identity.role == Role::Dev {
         read_phase(layout, &mut look, gone || turn_is_over(&facts))?;
     }
-    look.unheard = unheard(&folder, &facts)?;
     read_facts(&folder, &facts, &mut look)?;
     if identity.role == Role::Review && (gone || turn_is_over(&facts)) {
         read_verdict(layout, &mut look)?;
@@ -179,14 +182,15 @@ fn turn_is_over(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| matches!(fact, Fact::TurnEnded { .. })) && !turn_is_open(facts)
 }
 
-fn unheard(folder: &Path, facts: &[Fact]) -> Result<bool, ShimError> {
-    let delivered: BTreeSet<&str> = facts
-        .iter()
-        .filter_map(|fact| match fact {
-            Fact::Delivered { message, .. } => Some(message.as_str()),
-            Fact::Started { .. } | Fact::TurnEnded { .. } | Fact::Exited(_) => None,
-        })
-        .collect();
+fn heard(facts: &[Fact]) -> BTreeSet<String> {
+    let delivered = facts.iter().filter_map(|fact| match fact {
+        Fact::Delivered { message, .. } => Some(message.clone()),
+        Fact::Started { .. } | Fact::TurnEnded { .. } | Fact::Exited(_) => None,
+    });
+    delivered.collect()
+}
+
+fn unheard(folder: &Path, heard: &BTreeSet<String>) -> Result<bool, ShimError> {
     let path = folder.join(INBOX);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -194,7 +198,7 @@ fn unheard(folder: &Path, facts: &[Fact]) -> Result<bool, ShimError> {
         Err(source) => return Err(ShimError::Io { path, source }),
     };
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
-    Ok(messages.into_iter().any(|message| !delivered.contains(message.id.as_str())))
+    Ok(messages.into_iter().any(|message| !heard.contains(&message.id)))
 }
 
 /// What the last of these turns used. Programs say the cost from their start, so the turn before is taken off.

@@ -13,7 +13,8 @@ use super::bare::BareRepo;
 use super::clone::copy_with_time;
 use super::error::GitError;
 use super::fetch::{FetchError, Fetched};
-use super::names::{full_ref, work_ref};
+use super::names::{full_ref, head_ref, work_ref};
+use super::refs::loose_ref;
 use super::run::Call;
 use crate::Remedy;
 use crate::files::{self, FileError};
@@ -115,6 +116,10 @@ impl BareRepo {
 
     /// The clone's commits, or those fetched last if the clone can no longer be read.
     fn last_known(&self, clone: &Path, branch: &str) -> Result<Option<Fetched>, FetchError> {
+        if let Some(head) = self.fetched_already(clone, branch)? {
+            let tree = self.tree_of(&head)?;
+            return Ok(Some(Fetched { head, tree, elsewhere: None }));
+        }
         match self.fetch_work(clone, branch) {
             Ok(fetched) => Ok(Some(fetched)),
             Err(FetchError::Git(error)) => Err(error.into()),
@@ -124,6 +129,17 @@ impl BareRepo {
                 Ok(Some(Fetched { head, tree, elsewhere: None }))
             }
         }
+    }
+
+    /// The branch's head, if the clone is on it and we have it: then there is nothing to fetch.
+    fn fetched_already(&self, clone: &Path, branch: &str) -> Result<Option<Sha>, GitError> {
+        let (git_dir, full) = (clone.join(".git"), head_ref(branch)?);
+        let on_branch = files::read_head(&git_dir.join("HEAD"), 1024).ok().flatten();
+        if on_branch.as_deref() != Some(format!("ref: {full}\n").as_bytes()) {
+            return Ok(None);
+        }
+        let known = loose_ref(self.path(), &work_ref(branch)?);
+        Ok(loose_ref(&git_dir, &full).filter(|head| known.as_ref() == Some(head)))
     }
 
     fn tree_of_files(&self, clone: &Path, head: Option<&Sha>, left_out: &[PathBuf]) -> Result<Sha, GitError> {

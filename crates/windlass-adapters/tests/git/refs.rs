@@ -156,9 +156,9 @@ fn a_git_that_hangs_is_ended() {
     let path = format!("{}:{}", slow.display(), std::env::var("PATH").unwrap());
     let git = windlass_adapters::git::Git::new(path).with_time_limit(std::time::Duration::from_millis(200));
     let repo = BareRepo::open(&git, world.repo.path()).unwrap();
-    let error = repo.main_tip("main").unwrap_err();
+    let error = repo.resolve("main").unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }) && error.remedy() == Remedy::TryAgain);
     let nowhere = windlass_adapters::git::Git::new("/nonexistent");
-    let error = BareRepo::open(&nowhere, world.repo.path()).unwrap().main_tip("main").unwrap_err();
+    let error = BareRepo::open(&nowhere, world.repo.path()).unwrap().resolve("main").unwrap_err();
     assert!(matches!(error, GitError::Spawn { .. }) && error.remedy() == Remedy::AskHuman);
 }

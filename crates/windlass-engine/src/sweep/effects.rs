@@ -47,7 +47,11 @@ impl Factory {
             None => None,
         };
         let (world, slots, causes) = (Arc::clone(&self.world), Arc::clone(&self.slots), self.causes.clone());
-        self.workers.submit(move || {
+        let workers = match &order.effect {
+            Effect::Land { .. } | Effect::RunBuild { .. } => &self.urgent,
+            _ => &self.workers,
+        };
+        workers.submit(move || {
             let done = catch_unwind(AssertUnwindSafe(|| perform(&world, &slots, &order, task.as_ref())));
             let outcome = done.unwrap_or_else(|_| Outcome::GiveUp { error: "it panicked".into() });
             drop(causes.send(Cause::EffectEnded { key: order.key, outcome }));

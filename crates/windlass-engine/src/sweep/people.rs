@@ -1,5 +1,6 @@
 //! Sessions: what they signal, whether they live, and what to do when they are gone.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use windlass_adapters::shim::client;
@@ -43,7 +44,7 @@ impl Factory {
         }
         for event in look.events {
             let counts = match event {
-                Event::TurnEnded { .. } => !self.is_spoken_to(session),
+                Event::TurnEnded { .. } => !self.is_spoken_to(session, &look.heard),
                 _ => identity.role == Role::Dev || self.is_asked(&identity),
             };
             if counts {
@@ -63,10 +64,10 @@ impl Factory {
         )
     }
 
-    /// A turn that ended just as something is about to be said to the session is no silence.
-    fn is_spoken_to(&self, session: &SessionId) -> bool {
+    /// A turn that ended just as something new is about to be said to the session is no silence.
+    fn is_spoken_to(&self, session: &SessionId, heard: &BTreeSet<String>) -> bool {
         let says = |effect: &Effect| matches!(effect, Effect::Say { session: to, .. } if to == session);
-        self.outbox.any(says) || self.book.orders(says)
+        self.outbox.all(says).any(|order| !heard.contains(order.key.as_str())) || self.book.orders(says)
     }
 
     pub(crate) fn session_gone(&mut self, now: Millis, session: &SessionId) {

@@ -1,0 +1,51 @@
+//! Measurements by name. Each is a module with a `measure` that fills a sheet; `./bench` runs one.
+
+pub mod agents;
+pub mod error;
+pub mod factory;
+pub mod figures;
+pub mod place;
+pub mod proc;
+pub mod readme;
+pub mod sample;
+pub mod sheet;
+mod spine;
+pub mod stats;
+
+use error::BenchError;
+use place::Place;
+use sheet::Sheet;
+
+/// A benchmark that can be asked for.
+pub struct Bench {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub measure: fn(&Place, &Wishes) -> Result<Sheet, BenchError>,
+}
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Also what takes minutes: a build from nothing.
+    pub build: bool,
+}
+
+pub const BENCHES: [Bench; 1] = [Bench {
+    name: "spine",
+    what: "one task from issue to main, many at once, phase signals, status, idling, size",
+    measure: spine::measure,
+}];
+
+pub fn find(name: &str) -> Option<&'static Bench> {
+    BENCHES.iter().find(|bench| bench.name == name)
+}
+
+/// What is going on, for whoever waits. Never on stdout, which belongs to the figures.
+pub fn talk(text: &str) {
+    eprintln!("bench: {text}");
+}
