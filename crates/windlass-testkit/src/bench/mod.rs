@@ -35,11 +35,18 @@ pub struct Wishes {
     pub build: bool,
 }
 
-pub const BENCHES: [Bench; 1] = [Bench {
-    name: "spine",
-    what: "one task from issue to main, many at once, phase signals, status, idling, size",
-    measure: spine::measure,
-}];
+pub const BENCHES: [Bench; 2] = [
+    Bench {
+        name: "spine",
+        what: "one task from issue to main, many at once, phase signals, status, idling, size",
+        measure: spine::measure,
+    },
+    Bench {
+        name: "parallel",
+        what: "of spine only this: many tasks at once",
+        measure: |place, _| spine::many(place),
+    },
+];
 
 pub fn find(name: &str) -> Option<&'static Bench> {
     BENCHES.iter().find(|bench| bench.name == name)
