@@ -21,8 +21,12 @@ fn sha(digit: char) -> Sha {
 }
 
 fn task() -> Task {
-    let asked =
-        Claim { issue: IssueNumber(12), title: "Sort the list".into(), nth: 1, branch_prefix: "windlass/".into() };
+    let asked = Claim {
+        issue: IssueNumber(12),
+        title: "Sort the list".into(),
+        nth: 1,
+        branch_prefix: "windlass/".into(),
+    };
     let mut task = claim(&Policy::default(), asked, Millis(0)).task;
     task.tally.active = Span::mins(66);
     task.pushed = Some(sha('a'));
@@ -63,7 +67,11 @@ fn what_agents_are_told() {
     task.findings = verdict::ledger_after(&[], &report());
     let mut book = String::new();
     let feedback = [
-        Feedback::CiFailed { head: "aaaaaaaaaa".into(), failing: vec!["t_sort".into()], log: "not ok 1\u{7}\n".into() },
+        Feedback::CiFailed {
+            head: "aaaaaaaaaa".into(),
+            failing: vec!["t_sort".into()],
+            log: "not ok 1\u{7}\n".into(),
+        },
         Feedback::ChangesRequested { round: 1, text: message::findings(&task, &report()) },
         Feedback::Conflict { files: vec!["list.sh".into()], commits: vec!["bbbbbbbbbb Shout".into()] },
         Feedback::GateFailed { failing: vec![], log: "boom".into() },

@@ -153,7 +153,8 @@ fn a_change_in_disguise_is_saved_too() {
     let clone = world.clone("dev");
     let path = clone.join("a.txt");
     let (text, time) = (std::fs::read(&path).unwrap(), path.metadata().unwrap().modified().unwrap());
-    let disguised: String = String::from_utf8(text).unwrap().chars().map(|c| if c == '\n' { c } else { 'x' }).collect();
+    let disguised: String =
+        String::from_utf8(text).unwrap().chars().map(|c| if c == '\n' { c } else { 'x' }).collect();
     std::fs::write(&path, &disguised).unwrap();
     std::fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
     let saved = world.repo.save(&clone, "dev", INTO, AT).unwrap().expect("something to save");

@@ -25,7 +25,11 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let what = "processor time of one of them, all its processes and tidying up included";
     sheet.figure("parallel8_cpu_ms", small.cpu_ms, what);
     sheet.figure("parallel8_builds", small.builds, "builds run for these tasks, the queue's included");
-    sheet.figure("tasks_per_s_parallel8_large", large.per_second, "the same on the repository of `repo_files`");
+    sheet.figure(
+        "tasks_per_s_parallel8_large",
+        large.per_second,
+        "the same on the repository of `repo_files`",
+    );
     sheet.figure("parallel8_cpu_ms_large", large.cpu_ms, "processor time of one of those");
     Ok(sheet)
 }
@@ -37,8 +41,7 @@ struct Run {
 }
 
 fn run(place: &Place, files: usize) -> Result<Run, BenchError> {
-    let setup =
-        Setup { files, parallel: 8, ci_slots: 4, dev: agents::dev(), critic: agents::critic() };
+    let setup = Setup { files, parallel: 8, ci_slots: 4, dev: agents::dev(), critic: agents::critic() };
     let mut factory = Factory::new(place, &setup)?;
     // Before the daemon is there, so that all wait at once.
     let mut open = BTreeSet::new();
