@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use windlass_adapters::process::ProcessId;
+
 use crate::error::CliError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,7 @@ pub enum Daemon {
 
 const PATIENCE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(10);
+const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// The daemon's lock may be tried only by one who also keeps new daemons from starting meanwhile: `open.lock`.
 pub fn look(state: &Path) -> Result<Daemon, CliError> {
@@ -33,6 +36,14 @@ pub fn look(state: &Path) -> Result<Daemon, CliError> {
             Err(TryLockError::Error(source)) => return Err(CliError::io("lock", &path, source)),
         }
     }
+}
+
+/// As `look`, but a daemon that was killed is not taken for one that runs: a child that it was just starting holds its
+/// lock for a moment longer.
+pub fn look_twice(state: &Path) -> Result<Daemon, CliError> {
+    let is_dead =
+        |pid: u32| !i32::try_from(pid).ok().and_then(ProcessId::of).is_some_and(ProcessId::is_alive);
+    wait(state, LAST_BREATH, |seen| !matches!(seen, Daemon::Up { pid: Some(pid) } if is_dead(pid)))
 }
 
 /// Waits until `wanted` is so; answers what was seen last.

@@ -15,8 +15,9 @@ use crate::factory::Factory;
 use crate::host;
 use crate::world::World;
 
-/// Time by which two readings overlap: an issue changed in the same moment is seen twice rather than never.
-const OVERLAP: i64 = 2;
+/// Time by which two readings overlap: an issue is seen twice rather than never. A change gets its time before it
+/// waits for the database, and may be written after later ones were read; nobody waits that long.
+const OVERLAP: Span = Span::secs(10);
 
 impl Factory {
     /// Asks for what is new when somebody knocked or the time has come.
@@ -45,7 +46,7 @@ impl Factory {
         };
         self.backlog.complete = true;
         for issue in seen.issues {
-            let until = Millis(issue.updated_at.0 - OVERLAP);
+            let until = Millis(issue.updated_at.0 - OVERLAP.0);
             self.backlog.read_until = self.backlog.read_until.max(Some(until));
             let candidate = Candidate::from(&issue);
             if self.backlog.issues.get(&issue.number) == Some(&candidate) {

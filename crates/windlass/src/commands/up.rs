@@ -24,7 +24,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let settings = project.settings()?;
-    let found = daemon::look(project.layout.state())?;
+    let found = daemon::look_twice(project.layout.state())?;
     if args.foreground {
         return match found {
             Daemon::Up { pid } => Err(already_running(pid)),

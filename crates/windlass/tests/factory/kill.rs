@@ -20,8 +20,9 @@ fn forty_kills_of_the_daemon_change_nothing() {
     };
     let mut chance = Chance::new();
     let machine = Machine::without_git();
-    let demo = machine.command(&["demo", "--yes", "--in", "todo", "--pace", "60"]);
-    kill_after(spawn(demo), chance.up_to(900));
+    let demo = spawn(machine.command(&["demo", "--yes", "--in", "todo", "--pace", "60"]));
+    wait_until_filed(&machine);
+    kill_after(demo, chance.up_to(900));
     let mut told = false;
     for _ in 1..KILLS {
         kill_after(spawn(up(&machine)), chance.up_to(250));
@@ -118,6 +119,19 @@ fn answer(machine: &Machine) -> bool {
         return false;
     }
     machine.run(&["-C", "todo", "tell", "7", "Use ISO dates."]).code == 0
+}
+
+/// Until the demo has filed its issues: before that there is nothing to lose, and nothing to go on with.
+fn wait_until_filed(machine: &Machine) {
+    let started = std::time::Instant::now();
+    let filed = || -> Option<usize> {
+        let listed = machine.run(&["-C", "todo", "issues", "--all", "--json"]);
+        serde_json::from_str::<Value>(&listed.out).ok()?["issues"].as_array().map(Vec::len)
+    };
+    while filed() != Some(8) {
+        assert!(started.elapsed() < Duration::from_secs(60), "the demo files no issues");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
 }
 
 /// Until every issue has ended and no effect is pending.

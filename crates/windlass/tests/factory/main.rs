@@ -1,7 +1,18 @@
 //! The whole factory as a user runs it: the real binary, real git, real agents that are shell scripts.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
+mod agents;
+mod ci;
+#[expect(dead_code, reason = "the tests of single commands use the rest")]
 #[path = "../common/mod.rs"]
 mod common;
+mod crew;
+mod critic;
 mod demo;
+mod hostile;
+mod issues;
 mod kill;
+mod people;
+mod recovery;
+mod state;
 mod works;

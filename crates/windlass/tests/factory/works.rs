@@ -1,7 +1,7 @@
 //! A factory in a temporary folder, driven through the command line and watched through its event log.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -63,6 +63,11 @@ impl Works {
         self.daemon = Some(self.start());
     }
 
+    /// Takes care of a daemon that was started in some other way.
+    pub fn adopt(&mut self, daemon: Child) {
+        assert!(self.daemon.replace(daemon).is_none());
+    }
+
     /// A daemon that the caller ends.
     pub fn start(&self) -> Child {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.machine.path("daemon.log"));
@@ -110,6 +115,20 @@ impl Works {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// Waits until a script has written this file beside the checkout.
+    pub fn wait_note(&self, name: &str) {
+        self.wait_path(&self.machine.path(name));
+    }
+
+    /// A file is the only sign that a script gives of how far it has come.
+    pub fn wait_path(&self, path: &Path) {
+        let until = Instant::now() + PATIENCE;
+        while !path.exists() {
+            assert!(Instant::now() < until, "nobody has written `{}`", path.display());
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
     pub fn repo(&self) -> PathBuf {
         self.machine.state().join("repo.git")
     }
@@ -127,7 +146,7 @@ impl Works {
     }
 }
 
-pub fn names(folder: &std::path::Path) -> Vec<String> {
+pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -158,11 +177,11 @@ impl Log {
     }
 
     pub fn wait_kind(&mut self, kind: &str, issue: u64) -> Value {
-        self.wait(kind, |event| event["kind"] == kind && event["issue"] == issue)
+        self.wait(&format!("{kind} of #{issue}"), |event| event["kind"] == kind && event["issue"] == issue)
     }
 
     pub fn wait_state(&mut self, issue: u64, state: &str) -> Value {
-        self.wait(state, |event| {
+        self.wait(&format!("{state} of #{issue}"), |event| {
             event["kind"] == "task_moved" && event["issue"] == issue && event["data"]["to"] == state
         })
     }
@@ -175,7 +194,7 @@ impl Log {
                 && event["issue"] == issue
                 && ["MERGED", "CLOSED", "ABANDONED"].contains(&to)
         };
-        let event = self.wait("the end", ended);
+        let event = self.wait(&format!("the end of #{issue}"), ended);
         let word = |key: &str| event["data"][key].as_str().unwrap().to_owned();
         (word("to"), word("reason"))
     }
@@ -196,6 +215,10 @@ impl Drop for Log {
 impl Drop for Works {
     /// A failed test must not leave processes behind either.
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("the daemon said:\n{}", self.daemon_log());
+            drop(self.machine.run(&["down"]));
+        }
         if let Some(mut daemon) = self.daemon.take() {
             drop(self.machine.run(&["down"]));
             drop(daemon.kill());

@@ -1,0 +1,99 @@
+//! Agents that give up or ask, and people who answer, stop, close and try again.
+
+use crate::crew::{APPROVES, READY, abandoned, config, crew};
+
+#[test]
+fn an_agent_that_gives_up_says_why_and_can_be_tried_again() {
+    let gives_up = "case $session in *-1) work; signal failed 'Reason: no disk' ;; *) ready ;; esac";
+    let refuses = |word: &str| format!("signal failed 'Reason: refused: {word}'");
+    let refusals = ["too_large", "unmet_dependency", "already_done"].map(refuses);
+    let passes = "signal failed 'transient: the provider is down'";
+    let scripts = [gives_up, READY, &refusals[0], &refusals[1], &refusals[2], passes];
+    let mut works = crew(&config("true", ""), APPROVES, &scripts);
+    works.up();
+    let mut log = works.log();
+    assert_eq!(log.wait_end(1), abandoned("agent_failed"));
+    for (issue, word) in [(3, "too_large"), (4, "unmet_dependency"), (5, "already_done")] {
+        assert_eq!(log.wait_end(issue), abandoned(&format!("refused/{word}")));
+        log.wait_commented(issue);
+        assert_eq!(works.labels(issue), ["underspecified"]);
+    }
+    assert_eq!(log.wait_end(6), abandoned("agent_failed"));
+    log.wait_commented(6);
+    assert_eq!(works.labels(6), ["backlog", "blocked"]);
+    log.wait_commented(1);
+    assert_eq!(works.labels(1), ["blocked"]);
+    let said = works.comments(1, "**Stopped.**");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("**Stopped.** The agent gave up: no disk\n\n| what | value |\n|---|---|\n"));
+    for row in ["| reason | agent_failed |", "| state | RUNNING |", "| session | dev-1.1-1 |"] {
+        assert!(said[0].contains(row), "{}", said[0]);
+    }
+    assert!(works.workspaces().contains(&"1.1".to_owned()));
+    // Main has moved meanwhile; the work of the first try still grows from where it began.
+    log.wait_merged(2);
+    works.must(&["retry", "1"]);
+    log.wait_merged(1);
+    assert!(works.is_on_main(1) && works.is_on_main(2));
+    assert_eq!(log.count("work_rejected", 1), 0, "{}", works.heard(1));
+    assert!(works.heard(1).contains("An earlier try was stopped: The agent gave up: no disk"));
+    let again = works.machine.run(&["retry", "1"]);
+    assert_ne!(again.code, 0, "{again:?}");
+    works.down();
+}
+
+#[test]
+fn a_question_waits_for_its_answer_but_not_for_ever() {
+    let asks = "if [ $WINDLASS_TURN = 1 ]; then signal escalate 'which colour?'; else \
+                echo \"$message\" > $here/answer; ready; fi";
+    let limits = "[timeouts]\nescalate = \"5s\"\nrenotify = \"2s\"\n";
+    let mut works = crew(&config("true", limits), APPROVES, &[asks, asks]);
+    works.up();
+    let mut log = works.log();
+    log.wait_state(1, "AWAITING_HUMAN");
+    works.must(&["tell", "1", "blue"]);
+    log.wait_merged(1);
+    assert!(works.note("answer").contains("blue"), "{}", works.note("answer"));
+    assert_eq!(works.show(1)["task"]["sessions"], 1, "the same session goes on");
+    assert_eq!(log.wait_end(2), abandoned("no_human_answer"));
+    log.wait_commented(2);
+    assert_eq!(works.labels(2), ["blocked"]);
+    let asked = works.comments(2, "**Needs you.** which colour?");
+    assert_eq!(asked.len(), 3, "asked, and asked again every two seconds: {asked:?}");
+    works.down();
+}
+
+#[test]
+fn a_person_can_stop_a_task_wherever_it_stands() {
+    let works_on = "echo $$ > $here/pid-$n; exec sleep 1000";
+    let asks = "work; signal escalate 'what now?'";
+    let leaves = "work; echo more > uncommitted; exec sleep 1000";
+    let mut works = crew(&config("true", ""), APPROVES, &[works_on, asks, works_on, leaves, READY]);
+    works.up();
+    let mut log = works.log();
+    for (issue, state) in [(1, "RUNNING"), (2, "AWAITING_HUMAN")] {
+        log.wait_state(issue, state);
+        works.must(&["abandon", &issue.to_string()]);
+    }
+    log.wait_state(3, "RUNNING");
+    works.wait_note("pid-3");
+    works.must(&["label", "3", "+loop:abandon"]);
+    for issue in [1, 2, 3] {
+        assert_eq!(log.wait_end(issue), abandoned("operator"));
+        log.wait_terminated(&format!("dev-{issue}.1-1"));
+        log.wait_commented(issue);
+        assert_eq!(works.labels(issue), ["loop:abandon"]);
+    }
+    assert!(works.is_gone("pid-3"));
+    let clone = works.machine.state().join("workspaces/4.1");
+    works.wait_path(&clone.join("uncommitted"));
+    works.must(&["close", "4"]);
+    assert_eq!(log.wait_end(4), ("CLOSED".to_owned(), "issue_closed".to_owned()));
+    let saved = log.wait_kind("work_rescued", 4);
+    assert_eq!(saved["data"]["reference"], "refs/windlass/rescue/4.1");
+    assert_eq!(works.git(&["show", "refs/windlass/rescue/4.1:uncommitted"]), "more");
+    assert!(works.git(&["show", "refs/windlass/rescue/4.1:work-4"]).starts_with("dev-4.1-1"));
+    log.wait_merged(5);
+    assert_eq!(works.workspaces(), ["1.1", "2.1", "3.1"]);
+    works.down();
+}
