@@ -8,4 +8,3 @@ mod copies;
 mod crash;
 mod files;
 mod golden;
-mod speed;

@@ -8,4 +8,3 @@ mod issues;
 mod memory;
 mod output;
 mod schema;
-mod speed;
