@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::id::Sha;
+use crate::id::{IssueNumber, Sha};
 use crate::task::{AbandonReason, Crash, Feedback, Rejection, State, Task};
 use crate::text::{bounded, clean, one_line};
 use crate::verdict::{CriticComment, CriticReport, Decision, FindingStatus};
@@ -200,6 +200,12 @@ pub fn change_body(task: &Task) -> String {
 
 pub fn merge_subject(task: &Task) -> String {
     format!("Merge {}: {}", task.issue, one_line(&task.title, 60))
+}
+
+/// The message of the commit that lands what was tested together; each change has its own merge below it.
+pub fn merge_several(issues: &[IssueNumber]) -> String {
+    let names: Vec<String> = issues.iter().map(ToString::to_string).collect();
+    format!("Merge {}\n\nTested as one; the merge of each change lies below.\n", names.join(", "))
 }
 
 /// The message of the commit that lands a change; the trailers answer "which task was this?" from git alone.

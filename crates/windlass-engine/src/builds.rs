@@ -36,6 +36,19 @@ impl Factory {
             self.book.save_build(build);
             return Ok(());
         }
+        self.queue_build(now, task, commit, tree, lane)
+    }
+
+    /// One more build of the tree, whatever is known of it.
+    pub(crate) fn queue_build(
+        &mut self,
+        now: Millis,
+        task: &TaskId,
+        commit: &Sha,
+        tree: &Sha,
+        lane: BuildLane,
+    ) -> Result<(), StoreError> {
+        let recipe = self.recipe.clone();
         let nth = self.world.store.latest_build(tree, &recipe)?.map_or(1, |build| build.nth + 1);
         let build = Build {
             id: BuildId::nth(tree, &recipe, nth),

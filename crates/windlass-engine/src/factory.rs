@@ -193,7 +193,7 @@ impl Factory {
             Cause::BuildGone(build) => self.build_gone(now, &build),
             Cause::EffectEnded { key, outcome } => self.effect_ended(now, &key, outcome)?,
             Cause::IssuesSeen(seen) => self.issues_seen(now, seen)?,
-            Cause::ChainBuilt(built) => self.chain_built(now, built),
+            Cause::ChainBuilt(built) => self.chain_built(now, built)?,
             Cause::Knock => self.knocked = true,
             Cause::Stop(how) => self.stopping = Some(how),
         }

@@ -1,156 +1,163 @@
 //! The merge queue: asks git for links, asks core for the plan, and orders what the plan says.
 
-use std::sync::mpsc::Sender;
+mod link;
+mod memory;
 
-use windlass_adapters::git::Merged;
+pub use link::{Chained, MainMoved};
+pub use memory::Queue;
+
 use windlass_core::build::{BuildOutcome, BuildStatus, TreeResult};
 use windlass_core::id::{EffectKey, Sha, TaskId};
 use windlass_core::journal::FactoryFact;
-use windlass_core::message;
-use windlass_core::queue::{self, Act, Entry, Link, Tested, View};
+use windlass_core::queue::{self, Act, Change, Entry, Link, Run, RunState, Stand, Verdict};
 use windlass_core::task::{BuildLane, Effect, Event, State, Task};
-use windlass_core::time::Millis;
+use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
 use crate::causes::Cause;
 use crate::factory::Factory;
-use crate::mirror;
-use crate::perform::{Fault, Landing};
-use crate::world::World;
+use crate::perform::Landing;
+use link::{Stack, Wanted};
 
 pub(crate) const KNOWN_MAIN: &str = "known_main";
 pub(crate) const QUEUE_PAUSED: &str = "queue_paused";
+pub(crate) const QUEUE_MEMORY: &str = "queue_memory";
 
-/// What the queue remembers between two plans. All of it can be found again.
-#[derive(Debug, Default)]
-pub struct Queue {
-    pub known_main: Option<Sha>,
-    pub paused: Option<String>,
-    chain: Option<Chained>,
-    building: bool,
-    mirrored: Option<serde_json::Value>,
-}
-
-/// The first entries' links on one main.
-#[derive(Debug)]
-pub struct Chained {
-    pub main: Sha,
-    /// How main got there since we last knew it.
-    pub moved: MainMoved,
-    pub links: Vec<(TaskId, Sha, Link)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MainMoved {
-    Not,
-    Outside,
-    Rewritten,
-}
-
-impl Queue {
-    /// As the store remembers it.
-    pub fn stored(known_main: Option<Sha>, paused: Option<String>) -> Self {
-        Self { known_main, paused, ..Self::default() }
-    }
-
-    /// Writes the queue out if it has changed.
-    pub fn mirror(&mut self, queue: serde_json::Value, out: &Sender<mirror::Page>) {
-        if self.mirrored.as_ref() != Some(&queue) {
-            self.mirrored = Some(queue.clone());
-            drop(out.send(mirror::Page::Queue(queue)));
-        }
-    }
-}
+/// Before git is asked again after it could not answer.
+const GIT_PATIENCE: Span = Span::secs(5);
 
 impl Factory {
     /// One round of the queue.
     pub(crate) fn plan_queue(&mut self, now: Millis) -> Result<(), StoreError> {
         let entries = self.queue_entries();
-        let Some(first) = entries.first() else {
-            self.queue.chain = None;
-            return Ok(());
-        };
-        let current = self.queue.chain.as_ref().and_then(|chain| chain.links.first());
-        if current.is_some_and(|(task, head, _)| *task != first.task || *head != first.head) {
-            self.queue.chain = None;
-        }
-        let links = self.queue.chain.as_ref().map(|chain| chain.links.clone()).unwrap_or_default();
-        let mut chain = Vec::new();
-        for (_, _, link) in links {
-            let tested = self.tested(&link)?;
-            chain.push((link, tested));
+        if entries.is_empty() {
+            // Main may move in the meantime; it is looked at again when somebody comes.
+            self.queue.forget_main();
         }
         let landing = self.outbox.any(|effect| matches!(effect, Effect::Land { .. }));
-        let view = View { entries, chain, paused: self.queue.paused.clone(), landing };
-        for act in queue::plan(&view) {
-            self.act(now, act)?;
+        if entries.is_empty() || self.queue.linking || landing || self.queue.paused.is_some() {
+            return self.write_queue();
+        }
+        let Some((main, main_tree)) = self.queue.main.clone() else {
+            self.ask_git(Vec::new());
+            return Ok(());
+        };
+        self.look_at_runs(&main_tree)?;
+        let green = self.world.store.verdict(&main_tree, &self.recipe)?;
+        let green = green.is_some_and(|verdict| verdict.result == TreeResult::Pass);
+        let mut view = self.queue.view(main, green, entries, self.world.settings.ci.slots);
+        queue::forget(&mut view);
+        let acts = queue::plan(&view);
+        self.queue.take_back(view);
+        self.act(now, acts);
+        self.write_queue()
+    }
+
+    fn write_queue(&mut self) -> Result<(), StoreError> {
+        if let Some(memory) = self.queue.news() {
+            self.book.put(Op::SetControl { key: QUEUE_MEMORY.into(), value: Some(memory) });
         }
         Ok(())
     }
 
     fn queue_entries(&self) -> Vec<Entry> {
         let entry = |task: &Task| match &task.state {
-            State::Queued { head, .. } => {
-                Some(Entry { task: task.id.clone(), head: head.clone(), since: task.since })
-            }
+            State::Queued { head, .. } => Some(Entry {
+                change: Change { task: task.id.clone(), head: head.clone() },
+                since: task.since,
+                passed: 0,
+                stand: Stand::Free,
+            }),
             _ => None,
         };
         let mut entries: Vec<Entry> = self.book.tasks.values().filter_map(entry).collect();
-        entries.sort_by(|a, b| (a.since, &a.task).cmp(&(b.since, &b.task)));
+        entries.sort_by(|a, b| (a.since, &a.change.task).cmp(&(b.since, &b.change.task)));
         entries
     }
 
-    fn tested(&self, link: &Link) -> Result<Tested, StoreError> {
-        let Link::Clean { tree, .. } = link else { return Ok(Tested::Not) };
-        let recipe = &self.recipe;
-        if let Some(verdict) = self.world.store.verdict(tree, recipe)? {
-            return Ok(match verdict.result {
-                TreeResult::Pass => Tested::Pass,
-                TreeResult::Fail { failing, log } => Tested::Fail { failing, log },
-            });
+    /// Reads how the tests that were asked for have ended.
+    fn look_at_runs(&mut self, main_tree: &Sha) -> Result<(), StoreError> {
+        let mut runs = std::mem::take(&mut self.queue.memory.runs);
+        // In the order in which they ended, as far as it is known: those that were open end now.
+        let (mut ended, mut open) = (Vec::new(), Vec::new());
+        for mut run in runs.drain(..) {
+            if run.state != RunState::Open {
+                ended.push(run);
+                continue;
+            }
+            let tree = run.links.last().map_or(main_tree, |link| &link.tree).clone();
+            match self.tested(&tree)? {
+                Some(state) => {
+                    run.state = state;
+                    ended.push(run);
+                }
+                None if self.is_building(&tree) => open.push(run),
+                // Its build is lost: nobody waits for it any more, and it is asked for again.
+                None => {}
+            }
         }
-        if self.book.builds.values().any(|build| build.tree == *tree && build.recipe == *recipe) {
-            return Ok(Tested::Running);
-        }
-        let last = self.world.store.latest_build(tree, recipe)?;
-        Ok(match last.map(|build| (build.status, build.nth)) {
-            Some((BuildStatus::Ended { outcome: BuildOutcome::Broke { why } }, times)) => {
-                Tested::Broke { times, why }
-            }
-            Some(_) | None => Tested::Not,
-        })
-    }
-
-    fn act(&mut self, now: Millis, act: Act) -> Result<(), StoreError> {
-        match act {
-            Act::Chain { n } => self.build_chain(n),
-            Act::Test { task, candidate, tree } => {
-                self.request_build(now, &task, &candidate, &tree, BuildLane::Gate)?;
-            }
-            Act::Land { task, head, candidate, tree } => self.order_landing(now, task, head, candidate, tree),
-            Act::Return { task, head, files, commits } => {
-                self.queue.chain = None;
-                self.book.happened(now, &task, &Event::MergeConflict { head, files, commits });
-            }
-            Act::Eject { task, head, failing, log } => {
-                self.queue.chain = None;
-                self.book.happened(now, &task, &Event::Ejected { head, failing, log });
-            }
-            Act::Settle { task, head } => {
-                self.queue.chain = None;
-                self.book.happened(now, &task, &Event::AlreadyOnMain { head });
-            }
-            Act::Pause { reason } => self.pause_queue(now, reason),
-        }
+        ended.extend(open);
+        self.queue.memory.runs = ended;
         Ok(())
     }
 
+    fn is_building(&self, tree: &Sha) -> bool {
+        self.book.builds.values().any(|build| build.tree == *tree && build.recipe == self.recipe)
+    }
+
+    /// What the last build of a tree said; `None` while one waits or runs, or if there was none.
+    fn tested(&self, tree: &Sha) -> Result<Option<RunState>, StoreError> {
+        if self.is_building(tree) {
+            return Ok(None);
+        }
+        let last = self.world.store.latest_build(tree, &self.recipe)?;
+        if let Some(BuildStatus::Ended { outcome: BuildOutcome::Broke { why } }) =
+            last.map(|last| last.status)
+        {
+            return Ok(Some(RunState::Broke { why }));
+        }
+        self.verdict(tree)
+    }
+
+    fn verdict(&self, tree: &Sha) -> Result<Option<RunState>, StoreError> {
+        let verdict = self.world.store.verdict(tree, &self.recipe)?;
+        Ok(verdict.map(|verdict| match verdict.result {
+            TreeResult::Pass => RunState::Green,
+            TreeResult::Fail { failing, log } => RunState::Red { failing, log },
+        }))
+    }
+
+    fn act(&mut self, now: Millis, acts: Vec<Act>) {
+        let mut tests = Vec::new();
+        for act in acts {
+            match act {
+                Act::Test { changes, verdict } => tests.push((changes, verdict)),
+                Act::Land { links } => self.order_landing(now, links),
+                Act::Return { change: Change { task, head }, files, commits } => {
+                    self.book.happened(now, &task, &Event::MergeConflict { head, files, commits });
+                }
+                Act::Eject { change: Change { task, head }, failing, log } => {
+                    self.queue.memory.rate.ejected();
+                    self.book.happened(now, &task, &Event::Ejected { head, failing, log });
+                }
+                Act::Settle { change: Change { task, head } } => {
+                    self.book.happened(now, &task, &Event::AlreadyOnMain { head });
+                }
+                Act::Pause { reason } => self.pause_queue(now, reason),
+            }
+        }
+        if !tests.is_empty() {
+            self.ask_git(tests);
+        }
+    }
+
     /// The candidate names the key: landing it twice is one landing.
-    fn order_landing(&mut self, now: Millis, task: TaskId, head: Sha, candidate: Sha, tree: Sha) {
-        let Some(main) = self.queue.chain.as_ref().map(|chain| chain.main.clone()) else { return };
-        let tries = self.book.tasks.get(&task).map_or(0, |task| task.effects);
-        let key = EffectKey::new(format!("land:{candidate}:{tries}"));
-        self.book.order(now, key, None, Effect::Land { task, head, candidate, tree, expected: main });
+    fn order_landing(&mut self, now: Millis, links: Vec<Link>) {
+        let Some(expected) = self.queue.known_main.clone() else { return };
+        let Some(last) = links.last() else { return };
+        let tries = self.book.tasks.get(&last.change.task).map_or(0, |task| task.effects);
+        let key = EffectKey::new(format!("land:{}:{tries}", last.candidate));
+        self.book.order(now, key, None, Effect::Land { links, expected, at: now });
     }
 
     pub(crate) fn pause_queue(&mut self, now: Millis, reason: String) {
@@ -161,58 +168,127 @@ impl Factory {
 
     pub(crate) fn resume_queue(&mut self, now: Millis) {
         if self.queue.paused.take().is_some() {
-            // Whatever main is now, a person has seen it.
+            // Whatever main is now, a person has seen it, and why tests could not run.
             self.queue.known_main = None;
-            self.queue.chain = None;
+            self.queue.forget_main();
+            let told = |run: &Run| !matches!(run.state, RunState::Broke { .. }) && !run.links.is_empty();
+            self.queue.memory.runs.retain(told);
             self.book.put(Op::SetControl { key: QUEUE_PAUSED.into(), value: None });
             self.book.put(Op::SetControl { key: KNOWN_MAIN.into(), value: None });
             self.book.log(now, FactoryFact::QueueResumed);
         }
     }
 
-    fn build_chain(&mut self, n: usize) {
-        if self.queue.building {
-            return;
-        }
-        self.queue.building = true;
-        let (world, causes) = (self.world.clone(), self.causes.clone());
-        let known = self.queue.known_main.clone();
-        let first: Vec<(Task, Sha, Millis)> = self
-            .queue_entries()
+    /// How main stands, and what these are on top of it.
+    fn ask_git(&mut self, tests: Vec<(Vec<Change>, Verdict)>) {
+        self.queue.linking = true;
+        let since = self.queue_entries();
+        let entry = |change: Change| {
+            let entry = since.iter().find(|entry| entry.change == change)?;
+            Some((self.book.tasks.get(&change.task)?.clone(), change, entry.since))
+        };
+        let wanted: Vec<Wanted> = tests
             .into_iter()
-            .take(n)
-            .filter_map(|entry| Some((self.book.tasks.get(&entry.task)?.clone(), entry.head, entry.since)))
+            .map(|(changes, verdict)| Wanted {
+                entries: changes.into_iter().filter_map(entry).collect(),
+                verdict,
+            })
             .collect();
+        let (world, causes) = (self.world.clone(), self.causes.clone());
+        let (known, base) = (self.queue.known_main.clone(), self.queue.main.clone());
         self.urgent.submit(move || {
-            let built = link(&world, known.as_ref(), &first).map_err(|fault| fault.error().to_owned());
+            let built =
+                link::link(&world, known.as_ref(), base, &wanted).map_err(|fault| fault.error().to_owned());
             drop(causes.send(Cause::ChainBuilt(built)));
         });
     }
 
-    pub(crate) fn chain_built(&mut self, now: Millis, built: Result<Chained, String>) {
-        self.queue.building = false;
+    pub(crate) fn chain_built(
+        &mut self,
+        now: Millis,
+        built: Result<Chained, String>,
+    ) -> Result<(), StoreError> {
+        self.queue.linking = false;
         let chained = match built {
             Ok(chained) => chained,
             Err(error) => {
                 tracing::warn!(error, "cannot build the queue's chain");
-                self.retry_at(now + windlass_core::time::Span::secs(5));
-                return;
+                self.retry_at(now + GIT_PATIENCE);
+                return Ok(());
             }
         };
+        if !self.adopt_main(now, &chained) {
+            return Ok(());
+        }
+        let (base, base_tree) = chained.base;
+        for stack in chained.stacks {
+            self.start_run(now, &base, &base_tree, stack)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the queue may go on from there.
+    fn adopt_main(&mut self, now: Millis, chained: &Chained) -> bool {
         match (chained.moved, &self.queue.known_main) {
             (MainMoved::Rewritten, _) => {
                 let reason = format!("main was rewritten: it is {} now", chained.main.short());
                 self.pause_queue(now, reason);
-                return;
+                return false;
             }
             (MainMoved::Outside, Some(from)) => {
                 let fact = FactoryFact::MainMovedOutside { from: from.clone(), to: chained.main.clone() };
                 self.book.log(now, fact);
-                self.know_main(chained.main.clone());
             }
-            (MainMoved::Outside | MainMoved::Not, _) => self.know_main(chained.main.clone()),
+            (MainMoved::Outside | MainMoved::Not, _) => {}
         }
-        self.queue.chain = Some(chained);
+        self.know_main(chained.main.clone());
+        let base = Some(chained.base.clone());
+        if self.queue.main != base {
+            self.queue.stands.clear();
+            self.queue.main = base;
+        }
+        true
+    }
+
+    /// A run is as good as its tree is known already; otherwise a build is asked for.
+    fn start_run(
+        &mut self,
+        now: Millis,
+        base: &Sha,
+        base_tree: &Sha,
+        stack: Stack,
+    ) -> Result<(), StoreError> {
+        let of_main = stack.links.is_empty() && stack.left_out.is_empty();
+        self.queue.stands.extend(stack.left_out);
+        if stack.links.is_empty() && !of_main {
+            return Ok(());
+        }
+        let (commit, tree) = match stack.links.last() {
+            Some(last) => (last.candidate.clone(), last.tree.clone()),
+            None => (base.clone(), base_tree.clone()),
+        };
+        let Some(task) = self.speaker(&stack.links) else { return Ok(()) };
+        let state = match stack.verdict {
+            Verdict::Known => self.verdict(&tree)?.unwrap_or(RunState::Open),
+            Verdict::Again => RunState::Open,
+        };
+        match (&state, stack.verdict) {
+            (RunState::Open, Verdict::Known) => {
+                self.request_build(now, &task, &commit, &tree, BuildLane::Gate)?;
+            }
+            (RunState::Open, Verdict::Again) if !self.is_building(&tree) => {
+                self.queue_build(now, &task, &commit, &tree, BuildLane::Gate)?;
+            }
+            (RunState::Open | RunState::Green | RunState::Red { .. } | RunState::Broke { .. }, _) => {}
+        }
+        self.queue.memory.runs.push(Run { base: base.clone(), links: stack.links, state });
+        Ok(())
+    }
+
+    /// In whose name a build is asked for: the last of its entries, or for main itself the oldest that waits.
+    fn speaker(&self, links: &[Link]) -> Option<TaskId> {
+        let oldest = || self.queue_entries().into_iter().next().map(|entry| entry.change.task);
+        links.last().map(|link| link.change.task.clone()).or_else(oldest)
     }
 
     fn know_main(&mut self, main: Sha) {
@@ -229,74 +305,35 @@ impl Factory {
         effect: &Effect,
         landing: &Landing,
     ) -> Result<(), StoreError> {
-        let Effect::Land { task, head, candidate, tree, expected } = effect else { return Ok(()) };
-        self.queue.chain = None;
+        let Effect::Land { links, expected, .. } = effect else { return Ok(()) };
+        let Some(last) = links.last() else { return Ok(()) };
         match landing {
-            Landing::Landed { build } => {
-                self.recall(task)?;
-                let fact = FactoryFact::Landed {
-                    commit: candidate.clone(),
-                    tree: tree.clone(),
-                    recipe: self.recipe.clone(),
-                    build: build.clone(),
-                    from: expected.clone(),
-                    head: head.clone(),
-                };
-                self.book.log_of(now, task, fact);
-                self.know_main(candidate.clone());
-                let event = Event::MergeComplete { head: head.clone(), commit: candidate.clone() };
-                self.book.happened(now, task, &event);
+            Landing::Landed { commit, build } => {
+                self.know_main(commit.clone());
+                self.queue.landed(&self.queue_entries(), links);
+                for link in links {
+                    let Change { task, head } = &link.change;
+                    self.recall(task)?;
+                    let fact = FactoryFact::Landed {
+                        commit: commit.clone(),
+                        tree: last.tree.clone(),
+                        recipe: self.recipe.clone(),
+                        build: build.clone(),
+                        from: expected.clone(),
+                        head: head.clone(),
+                    };
+                    self.book.log_of(now, task, fact);
+                    let event = Event::MergeComplete { head: head.clone(), commit: commit.clone() };
+                    self.book.happened(now, task, &event);
+                }
             }
-            Landing::MainMoved => {}
-            Landing::Refused { why } => {
+            Landing::Stale => self.queue.forget_main(),
+            Landing::Refused { task: Some(task), why } => {
                 let event = Event::EffectFailed { effect: "land".into(), why: why.clone() };
                 self.book.happened(now, task, &event);
             }
+            Landing::Refused { task: None, why } => self.pause_queue(now, why.clone()),
         }
         Ok(())
-    }
-}
-
-/// Asks git: how main stands, and what each entry is on top of it.
-fn link(world: &World, known: Option<&Sha>, entries: &[(Task, Sha, Millis)]) -> Result<Chained, Fault> {
-    let main = world.repo.main_tip(&world.settings.branch)?;
-    let moved = match known {
-        None => MainMoved::Not,
-        Some(known) if *known == main => MainMoved::Not,
-        Some(known) if world.repo.is_ancestor(known, &main)? => MainMoved::Outside,
-        Some(_) => MainMoved::Rewritten,
-    };
-    let mut links = Vec::new();
-    let mut tip = main.clone();
-    for (task, head, since) in entries {
-        let link = link_one(world, &tip, task, head, *since)?;
-        if let Link::Clean { candidate, .. } = &link {
-            tip = candidate.clone();
-        }
-        links.push((task.id.clone(), head.clone(), link));
-    }
-    Ok(Chained { main, moved, links })
-}
-
-/// The same inputs give the same commit, so a candidate that is built again after a crash is the same candidate.
-fn link_one(world: &World, tip: &Sha, task: &Task, head: &Sha, since: Millis) -> Result<Link, Fault> {
-    if world.repo.is_ancestor(head, tip)? {
-        return Ok(Link::Contained);
-    }
-    match world.repo.merge_tree(tip, head)? {
-        Merged::Clean { tree } => {
-            let text = message::merge_commit(task, head);
-            let candidate = world.repo.commit_tree(&tree, &[tip, head], &text, since)?;
-            Ok(Link::Clean { candidate, tree })
-        }
-        Merged::Conflict { files } => {
-            let base = world.repo.merge_base(tip, head)?;
-            let commits = match base {
-                Some(base) => world.repo.commits_touching(&base, tip, &files.iter().cloned().collect())?,
-                None => Vec::new(),
-            };
-            let commits = commits.iter().map(|touch| format!("{} {}", touch.commit.short(), touch.subject));
-            Ok(Link::Conflict { files: files.iter().cloned().collect(), commits: commits.collect() })
-        }
     }
 }

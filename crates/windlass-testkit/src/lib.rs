@@ -1,3 +1,4 @@
 //! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
 
+pub mod queue_sim;
 pub mod samples;

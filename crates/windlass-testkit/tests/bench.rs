@@ -112,7 +112,11 @@ fn the_command_line_names_what_there_is() {
         let refused = bench(wrong);
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
         assert_eq!(text(&refused.stdout), "");
-        assert!(text(&refused.stderr).contains("known are: spine, figures"), "{}", text(&refused.stderr));
+        assert!(
+            text(&refused.stderr).contains("known are: spine, parallel, queue, figures"),
+            "{}",
+            text(&refused.stderr)
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::forge::{ReviewDecision, StatusState};
-use crate::id::{BuildId, ChangeNumber, SessionId, Sha, TaskId};
+use crate::id::{BuildId, ChangeNumber, SessionId, Sha};
+use crate::queue::Link;
+use crate::time::Millis;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
@@ -77,13 +79,12 @@ pub enum Effect {
         build: BuildId,
         slot: u32,
     },
-    /// Moves main from `expected` to the tested commit `candidate`.
+    /// Moves main from `expected` to one commit with the last link's tree, which was tested.
     Land {
-        task: TaskId,
-        head: Sha,
-        candidate: Sha,
-        tree: Sha,
+        links: Vec<Link>,
         expected: Sha,
+        /// When it was ordered: the same landing makes the same commit, however often it is tried.
+        at: Millis,
     },
 }
 

@@ -4,83 +4,145 @@ use std::collections::BTreeSet;
 
 use windlass_adapters::git::Swap;
 use windlass_core::build::TreeResult;
-use windlass_core::id::{BuildId, Sha, TaskId};
+use windlass_core::id::{BuildId, IssueNumber, Sha, TaskId};
+use windlass_core::message;
+use windlass_core::queue::{Change, Link};
 use windlass_core::task::State;
+use windlass_core::time::Millis;
 
 use super::{Fault, Report};
 use crate::world::World;
 
-/// What a landing is about.
-#[derive(Debug)]
-pub struct Plan<'a> {
-    pub task: &'a TaskId,
-    pub head: &'a Sha,
-    pub candidate: &'a Sha,
-    pub tree: &'a Sha,
-    pub expected: &'a Sha,
-}
-
 /// What became of it.
 #[derive(Debug)]
 pub enum Landing {
-    /// Main holds the candidate, whose tree passed in `build`.
-    Landed { build: BuildId },
-    /// Main is elsewhere; the queue plans again from there.
-    MainMoved,
-    /// A check failed: this candidate must never land.
-    Refused { why: String },
+    /// Main holds `commit`, whose tree passed in `build`.
+    Landed { commit: Sha, build: BuildId },
+    /// Main is elsewhere, or a head is no longer the approved one; the queue plans again.
+    Stale,
+    /// A check failed: this candidate must never land. It may be clear whose doing that is.
+    Refused { task: Option<TaskId>, why: String },
 }
 
+/// What is to land, where, and when it was decided.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    pub links: &'a [Link],
+    pub expected: &'a Sha,
+    pub at: Millis,
+}
+
+/// Moves main from `expected` to one commit that holds all links.
 pub fn land(world: &World, plan: &Plan<'_>) -> Result<Report, Fault> {
-    let landing = attempt(world, plan)?;
+    let landing = match plan.links.last() {
+        Some(last) => attempt(world, plan, last)?,
+        None => refused("there is nothing to land"),
+    };
     Ok(Report { landing: Some(landing), ..Report::default() })
 }
 
-fn attempt(world: &World, plan: &Plan<'_>) -> Result<Landing, Fault> {
+fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault> {
     let recipe = world.settings.recipe();
-    let Some(verdict) = world.store.verdict(plan.tree, &recipe)? else {
-        return Ok(Landing::Refused { why: "the tree has no verdict".into() });
+    let Some(verdict) = world.store.verdict(&last.tree, &recipe)? else {
+        return Ok(refused("a tree without a verdict was to land"));
     };
-    let landed = Landing::Landed { build: verdict.build };
+    let commit = compose(world, plan, last)?;
+    let landed = Landing::Landed { commit: commit.clone(), build: verdict.build };
     let main = world.repo.main_tip(&world.settings.branch)?;
     // The probe: after a crash the swap may have happened already.
-    if main == *plan.candidate || (main != *plan.expected && world.repo.is_ancestor(plan.candidate, &main)?) {
+    if main == commit || (main != *plan.expected && world.repo.is_ancestor(&commit, &main)?) {
         return Ok(landed);
     }
     if main != *plan.expected {
-        return Ok(Landing::MainMoved);
+        return Ok(Landing::Stale);
     }
     if verdict.result != TreeResult::Pass {
-        return Ok(Landing::Refused { why: "the tree's tests fail".into() });
+        return Ok(refused("a tree whose tests fail was to land"));
     }
-    if let Some(why) = check(world, plan)? {
-        return Ok(Landing::Refused { why });
+    for link in plan.links {
+        if !is_approved(world, &link.change)? {
+            return Ok(Landing::Stale);
+        }
     }
-    match world.repo.land(&world.settings.branch, plan.expected, plan.candidate)? {
+    if let Some(refused) = check_links(world, plan)? {
+        return Ok(refused);
+    }
+    if let Some(refused) = check_paths(world, plan, &commit)? {
+        return Ok(refused);
+    }
+    match world.repo.land(&world.settings.branch, plan.expected, &commit)? {
         Swap::Done => Ok(landed),
-        Swap::Lost { .. } => Ok(Landing::MainMoved),
+        Swap::Lost { .. } => Ok(Landing::Stale),
     }
 }
 
-/// The landed tree is the tested tree, built on the expected main, and touches only what its change touches.
-fn check(world: &World, plan: &Plan<'_>) -> Result<Option<String>, Fault> {
-    let task = world.store.task(plan.task)?;
-    let approved = |state: &State| matches!(state, State::Queued { head, .. } if head == plan.head);
-    if !task.is_some_and(|task| approved(&task.value.state)) {
-        return Ok(Some("the head is not the one that was approved".into()));
+/// The commit that main becomes: its tree is the tested one and its first parent the main before, so that every
+/// commit on main's own line was tested. Of several changes each keeps its merge below it.
+fn compose(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Sha, Fault> {
+    if plan.links.len() == 1 && world.repo.anatomy(&last.candidate)?.parents.first() == Some(plan.expected) {
+        return Ok(last.candidate.clone());
     }
-    let candidate = world.repo.anatomy(plan.candidate)?;
-    if candidate.tree != *plan.tree {
-        return Ok(Some("the candidate's tree is not the tested one".into()));
+    let issues: Vec<IssueNumber> = plan.links.iter().filter_map(|link| link.change.task.issue()).collect();
+    let text = message::merge_several(&issues);
+    Ok(world.repo.commit_tree(&last.tree, &[plan.expected, &last.candidate], &text, plan.at)?)
+}
+
+fn refused(why: &str) -> Landing {
+    Landing::Refused { task: None, why: why.to_owned() }
+}
+
+fn is_approved(world: &World, change: &Change) -> Result<bool, Fault> {
+    let approved = |state: &State| matches!(state, State::Queued { head, .. } if *head == change.head);
+    Ok(world.store.task(&change.task)?.is_some_and(|task| approved(&task.value.state)))
+}
+
+/// Each candidate that was tested is the approved head on the one before it. The first stands on the expected main,
+/// or on the candidate whose tree that main has.
+fn check_links(world: &World, plan: &Plan<'_>) -> Result<Option<Landing>, Fault> {
+    let mut below: Option<Sha> = None;
+    for link in plan.links {
+        let candidate = world.repo.anatomy(&link.candidate)?;
+        let built = match (&below, candidate.parents.as_slice()) {
+            (Some(below), [first, head]) => first == below && *head == link.change.head,
+            (None, [first, head]) => *head == link.change.head && is_main(world, first, plan.expected)?,
+            (_, _) => false,
+        };
+        let why = if candidate.tree != link.tree {
+            "the candidate's tree is not the tested one"
+        } else if !built {
+            "the candidate is not the approved head on the expected main"
+        } else {
+            below = Some(link.candidate.clone());
+            continue;
+        };
+        return Ok(Some(Landing::Refused { task: Some(link.change.task.clone()), why: why.to_owned() }));
     }
-    if candidate.parents != [plan.expected.clone(), plan.head.clone()] {
-        return Ok(Some("the candidate is not the approved head on the expected main".into()));
+    Ok(None)
+}
+
+/// Whether tests on `base` speak for `main`: it is main, or main holds it with the same tree.
+fn is_main(world: &World, base: &Sha, main: &Sha) -> Result<bool, Fault> {
+    if base == main {
+        return Ok(true);
     }
-    let Some(base) = world.repo.merge_base(plan.expected, plan.head)? else {
-        return Ok(Some("the change shares no history with main".into()));
-    };
-    let ours = world.repo.changed_paths(plan.expected, plan.candidate)?;
-    let theirs = world.repo.changed_paths(&base, plan.head)?;
-    let foreign: BTreeSet<&String> = ours.difference(&theirs).collect();
-    Ok(foreign.first().map(|path| format!("the candidate touches `{path}`, which the change does not")))
+    let same_tree = world.repo.tree_of(base)? == world.repo.tree_of(main)?;
+    Ok(same_tree && world.repo.is_ancestor(base, main)?)
+}
+
+/// What lands touches only what its changes touch: a wrong merge base would silently revert what others did.
+fn check_paths(world: &World, plan: &Plan<'_>, commit: &Sha) -> Result<Option<Landing>, Fault> {
+    let ours = world.repo.changed_paths(plan.expected, commit)?;
+    let mut theirs = BTreeSet::new();
+    for link in plan.links {
+        let Some(base) = world.repo.merge_base(plan.expected, &link.change.head)? else {
+            let why = "the change shares no history with main".to_owned();
+            return Ok(Some(Landing::Refused { task: Some(link.change.task.clone()), why }));
+        };
+        theirs.extend(world.repo.changed_paths(&base, &link.change.head)?);
+    }
+    let Some(path) = ours.difference(&theirs).next() else { return Ok(None) };
+    let why = format!("the candidate touches `{path}`, which no change in it does");
+    // Of several nobody can say whose doing it is.
+    let task = plan.links.first().filter(|_| plan.links.len() == 1).map(|link| link.change.task.clone());
+    Ok(Some(Landing::Refused { task, why }))
 }

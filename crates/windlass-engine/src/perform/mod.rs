@@ -102,9 +102,7 @@ fn carry_out(
         Effect::EndChange { ending } => forge::end_change(world, ending),
         Effect::RemoveWorkspace { branch } => workspace::remove(world, owner()?, branch),
         Effect::RunBuild { build, slot } => run_build::run(world, order, build, *slot),
-        Effect::Land { task, head, candidate, tree, expected } => {
-            land::land(world, &land::Plan { task, head, candidate, tree, expected })
-        }
+        Effect::Land { links, expected, at } => land::land(world, &land::Plan { links, expected, at: *at }),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::clock;
 use crate::factory::{Backlog, EngineError, Factory, Parts};
 use crate::layout::Layout;
 use crate::outbox::Outbox;
-use crate::queue::{KNOWN_MAIN, QUEUE_PAUSED, Queue};
+use crate::queue::{KNOWN_MAIN, QUEUE_MEMORY, QUEUE_PAUSED, Queue};
 use crate::record::{Book, Order};
 use crate::sessions;
 use crate::settings::Settings;
@@ -44,7 +44,8 @@ impl Factory {
         let book = remember(store.as_ref(), &settings, &layout)?;
         let outbox = pending(store.as_ref())?;
         let known_main = store.control(KNOWN_MAIN)?.and_then(|text| Sha::parse(&text).ok());
-        let queue = Queue::stored(known_main, store.control(QUEUE_PAUSED)?);
+        let memory = store.control(QUEUE_MEMORY)?;
+        let queue = Queue::stored(known_main, store.control(QUEUE_PAUSED)?, memory.as_deref());
         let decided =
             store.decisions()?.into_iter().map(|decision| (decision.issue, decision.text)).collect();
         let paused = store.control(PAUSED)?.is_some();

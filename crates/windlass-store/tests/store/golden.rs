@@ -9,6 +9,7 @@ use windlass_core::forge::{ReviewDecision, StatusState};
 use windlass_core::id::{BuildId, ChangeNumber, EffectKey, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::phase::Phase;
+use windlass_core::queue::{Change, Link};
 use windlass_core::session::{IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{
     AbandonReason, BuildLane, ClosedHow, Crash, Deadline, Effect, Ending, Event, Feedback, Rejection, Start,
@@ -232,7 +233,9 @@ fn next_effect(last: Option<&Effect>) -> Option<Effect> {
         Some(Effect::EndChange { .. }) => Effect::RemoveWorkspace { branch },
         Some(Effect::RemoveWorkspace { .. }) => Effect::RunBuild { build: build_id(), slot: 2 },
         Some(Effect::RunBuild { .. }) => {
-            Effect::Land { task: TaskId::stored("1.1"), head, candidate: sha('c'), tree, expected: sha('d') }
+            let change = Change { task: TaskId::stored("1.1"), head };
+            let links = vec![Link { change, candidate: sha('c'), tree }];
+            Effect::Land { links, expected: sha('d'), at: Millis(7) }
         }
         Some(Effect::Land { .. }) => return None,
     })

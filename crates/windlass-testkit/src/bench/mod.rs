@@ -5,7 +5,9 @@ pub mod error;
 pub mod factory;
 pub mod figures;
 pub mod place;
+mod plot;
 pub mod proc;
+pub mod queue;
 pub mod readme;
 pub mod sample;
 pub mod sheet;
@@ -33,9 +35,11 @@ impl std::fmt::Debug for Bench {
 pub struct Wishes {
     /// Also what takes minutes: a build from nothing.
     pub build: bool,
+    /// How many seeds a simulation takes in all.
+    pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 2] = [
+pub const BENCHES: [Bench; 3] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -45,6 +49,11 @@ pub const BENCHES: [Bench; 2] = [
         name: "parallel",
         what: "of spine only this: many tasks at once",
         measure: |place, _| spine::many(place),
+    },
+    Bench {
+        name: "queue",
+        what: "the merge queue's real plan in virtual time, every policy against the bound",
+        measure: queue::measure,
     },
 ];
 

@@ -9,6 +9,10 @@ pub struct Sheet {
     pub bench: String,
     pub figures: Vec<Figure>,
     pub goals: Vec<Goal>,
+    /// Figures of many weathers, in JSON as `figures.rows`.
+    pub rows: Vec<Value>,
+    /// The same for people, above the figures.
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +58,13 @@ impl Op {
 
 impl Sheet {
     pub fn new(bench: &str) -> Self {
-        Self { bench: bench.to_owned(), figures: Vec::new(), goals: Vec::new() }
+        Self {
+            bench: bench.to_owned(),
+            figures: Vec::new(),
+            goals: Vec::new(),
+            rows: Vec::new(),
+            text: String::new(),
+        }
     }
 
     pub fn figure(&mut self, name: &str, value: f64, what: &str) {
@@ -69,6 +79,8 @@ impl Sheet {
     pub fn append(&mut self, part: Self) {
         self.figures.extend(part.figures);
         self.goals.extend(part.goals);
+        self.rows.extend(part.rows);
+        self.text.push_str(&part.text);
     }
 
     /// A goal for a figure that is not there is not met.
@@ -82,8 +94,11 @@ impl Sheet {
     }
 
     pub fn json(&self) -> Value {
-        let figures: Map<String, Value> =
+        let mut figures: Map<String, Value> =
             self.figures.iter().map(|figure| (figure.name.clone(), json!(figure.value))).collect();
+        if !self.rows.is_empty() {
+            figures.insert("rows".into(), json!(self.rows));
+        }
         let goals: Vec<Value> = self
             .goals
             .iter()
@@ -97,7 +112,7 @@ impl Sheet {
     pub fn table(&self) -> String {
         let width = |text: fn(&Figure) -> usize| self.figures.iter().map(text).max().unwrap_or(0);
         let names = width(|figure| figure.name.len());
-        let mut out = String::new();
+        let mut out = self.text.clone();
         for figure in &self.figures {
             let goal = self.goals.iter().find(|goal| goal.figure == figure.name);
             let verdict = goal.map_or_else(String::new, |goal| {

@@ -14,6 +14,7 @@ const HELP: &str = "Measures Windlass: the one way to all figures.
 
   ./bench NAME [--json]     measure; a table, or one JSON object
   ./bench NAME --build      also what takes minutes: a build from nothing
+  ./bench queue --seeds N   simulate so many days in all
   ./bench figures           write the last results into README.md
   ./bench --list            name the benchmarks
 ";
@@ -43,11 +44,20 @@ fn main() -> ExitCode {
 
 fn named(name: &str, flags: &[&str]) -> ExitCode {
     let Some(bench) = find(name) else { return usage(&format!("there is no benchmark `{name}`")) };
-    if let Some(flag) = flags.iter().find(|flag| !["--json", "--build"].contains(flag)) {
-        return usage(&format!("there is no option `{flag}`"));
+    let (mut wishes, mut json) = (Wishes::default(), false);
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        match *flag {
+            "--json" => json = true,
+            "--build" => wishes.build = true,
+            "--seeds" => match flags.next().and_then(|n| n.parse().ok()) {
+                Some(seeds) => wishes.seeds = Some(seeds),
+                None => return usage("`--seeds` takes a number"),
+            },
+            other => return usage(&format!("there is no option `{other}`")),
+        }
     }
-    let wishes = Wishes { build: flags.contains(&"--build") };
-    ended(measure(bench, wishes, flags.contains(&"--json")))
+    ended(measure(bench, wishes, json))
 }
 
 fn measure(bench: &Bench, wishes: Wishes, json: bool) -> Result<ExitCode, BenchError> {

@@ -78,9 +78,9 @@ impl Works {
         bodies.filter(|body| body.starts_with(begin)).collect()
     }
 
-    /// Main has exactly one merge of the issue.
+    /// Main holds exactly one merge of the issue, alone or below others that landed with it.
     pub fn is_on_main(&self, issue: u64) -> bool {
-        let subjects = self.git(&["log", "--first-parent", "--format=%s", "main"]);
+        let subjects = self.git(&["log", "--format=%s", "main"]);
         subjects.lines().filter(|line| line.starts_with(&format!("Merge #{issue}: "))).count() == 1
     }
 

@@ -1,0 +1,200 @@
+//! The merge queue as a pure function: what is known in, what to do next out.
+
+mod known;
+mod ladder;
+mod odds;
+pub mod rate;
+mod simple;
+mod view;
+
+pub use view::{Act, Change, Entry, Link, Policy, Run, RunState, Stand, Verdict, View};
+
+use std::collections::BTreeSet;
+
+use known::Known;
+
+/// Tests that could not run blame nobody; after this many in a row the queue waits for a person.
+const MAX_BROKE: usize = 3;
+/// So many ejections in a row, and main itself is the suspect.
+const EJECTIONS_IN_A_ROW: usize = 3;
+/// Main may fail once without a reason, as everybody may.
+const MAIN_REDS: usize = 2;
+
+/// What to do next. Acts that end an entry's wait come alone: what follows from them is planned when they are done.
+pub fn plan(view: &View) -> Vec<Act> {
+    if view.paused.is_some() || view.landing {
+        return Vec::new();
+    }
+    if let Some(reason) = trouble(view) {
+        return vec![Act::Pause { reason }];
+    }
+    let leaving: Vec<Act> = view.entries.iter().filter_map(leave).collect();
+    if !leaving.is_empty() {
+        return leaving;
+    }
+    if let Some(links) = landable(view) {
+        return vec![Act::Land { links }];
+    }
+    let mut known = Known::new(view);
+    let blamed = blamed(&known);
+    if blamed.is_empty() {
+        return tests(&mut known);
+    }
+    match main_itself(view) {
+        MainItself::Fine => blamed,
+        MainItself::Asked => tests(&mut known),
+        MainItself::Ask(verdict) => {
+            let mut acts = vec![Act::Test { changes: Vec::new(), verdict }];
+            known.open.push(known::Open { members: Vec::new(), lands: None });
+            acts.extend(tests(&mut known));
+            acts
+        }
+    }
+}
+
+/// Forgets what says nothing any more, but not which tests have failed without a reason.
+pub fn forget(view: &mut View) {
+    let flaky: BTreeSet<String> = Known::new(view).flaky.into_iter().map(str::to_owned).collect();
+    view.flaky = flaky;
+    let here: BTreeSet<&Change> = view.entries.iter().map(|entry| &entry.change).collect();
+    let last =
+        view.runs.iter().rposition(|run| !matches!(run.state, RunState::Broke { .. } | RunState::Open));
+    let main = &view.main;
+    let mut at = 0;
+    view.runs.retain(|run| {
+        at += 1;
+        match run.state {
+            RunState::Open => true,
+            RunState::Broke { .. } => last.is_none_or(|last| at > last + 1),
+            RunState::Green | RunState::Red { .. } => {
+                run.links.iter().any(|link| here.contains(&link.change))
+                    || (run.links.is_empty() && run.base == *main)
+            }
+        }
+    });
+    let told: BTreeSet<&Change> =
+        view.runs.iter().flat_map(|run| run.links.iter().map(|link| &link.change)).collect();
+    view.landed.retain(|change| told.contains(change));
+}
+
+fn trouble(view: &View) -> Option<String> {
+    let mut broke = view.runs.iter().rev().filter(|run| run.state != RunState::Open).map(|run| &run.state);
+    let mut in_a_row = 0;
+    while let Some(RunState::Broke { why }) = broke.next() {
+        in_a_row += 1;
+        if in_a_row == MAX_BROKE {
+            return Some(format!("tests could not run {in_a_row} times in a row: {why}"));
+        }
+    }
+    let reds = of_main(view).filter(|run| matches!(run.state, RunState::Red { .. })).count();
+    (reds >= MAIN_REDS).then(|| "main's own tests fail".to_owned())
+}
+
+fn of_main(view: &View) -> impl Iterator<Item = &Run> {
+    view.runs.iter().filter(|run| run.links.is_empty() && run.base == view.main)
+}
+
+fn leave(entry: &Entry) -> Option<Act> {
+    let change = entry.change.clone();
+    match &entry.stand {
+        Stand::Contained => Some(Act::Settle { change }),
+        Stand::Conflict { files, commits } => {
+            Some(Act::Return { change, files: files.clone(), commits: commits.clone() })
+        }
+        Stand::Free | Stand::Held { .. } => None,
+    }
+}
+
+/// The green run that takes most to main. Whatever was red below it, its own tree passed.
+fn landable(view: &View) -> Option<Vec<Link>> {
+    let here: BTreeSet<&Change> = view.entries.iter().map(|entry| &entry.change).collect();
+    let links = |run: &&Run| run.above(&view.main).map(<[Link]>::to_vec);
+    let green = view.runs.iter().filter(|run| run.state == RunState::Green);
+    let whole = green.filter(|run| {
+        run.above(&view.main)
+            .is_some_and(|above| !above.is_empty() && above.iter().all(|link| here.contains(&link.change)))
+    });
+    let best = whole.max_by_key(|run| run.above(&view.main).map_or(0, <[Link]>::len))?;
+    links(&best)
+}
+
+fn blamed(known: &Known<'_>) -> Vec<Act> {
+    let eject = |at: usize| {
+        let red = known.blame(at)?;
+        let change = known.view.entries[at].change.clone();
+        Some(Act::Eject { change, failing: red.failing.to_vec(), log: red.log.to_owned() })
+    };
+    (0..known.view.entries.len()).filter_map(eject).collect()
+}
+
+enum MainItself {
+    Fine,
+    Asked,
+    Ask(Verdict),
+}
+
+/// Before somebody is blamed on a main that nobody tested, or as one of many, main is tested itself.
+fn main_itself(view: &View) -> MainItself {
+    if of_main(view).any(|run| run.state == RunState::Open) {
+        return MainItself::Asked;
+    }
+    if of_main(view).any(|run| run.state == RunState::Green) {
+        return MainItself::Fine;
+    }
+    if of_main(view).any(|run| matches!(run.state, RunState::Red { .. })) {
+        return MainItself::Ask(Verdict::Again);
+    }
+    let many = view.rate.ejected_in_a_row() + 1 >= EJECTIONS_IN_A_ROW;
+    match (view.main_green, many) {
+        (true, false) => MainItself::Fine,
+        (true, true) => MainItself::Ask(Verdict::Again),
+        (false, _) => MainItself::Ask(Verdict::Known),
+    }
+}
+
+/// Fills the free slots, one test after the other: each is chosen knowing those before it.
+fn tests(known: &mut Known<'_>) -> Vec<Act> {
+    let mut acts = Vec::new();
+    while known.open.len() < known.view.slots {
+        let Some((members, verdict)) = next(known) else { break };
+        let members = mergeable(known.view, members);
+        if members.is_empty() || known.open.iter().any(|open| open.members == members) {
+            break;
+        }
+        let changes = members.iter().map(|at| known.view.entries[*at].change.clone()).collect();
+        acts.push(Act::Test { changes, verdict });
+        known.open.push(known::Open { lands: Some(members.len()), members });
+    }
+    acts
+}
+
+fn next(known: &Known<'_>) -> Option<(Vec<usize>, Verdict)> {
+    if known.view.policy != Policy::Serial || known.open.is_empty() {
+        let alone = known.doubtful.iter().copied().find(|at| !known.in_open_alone(*at));
+        if let Some(at) = alone {
+            return Some((vec![at], Verdict::Again));
+        }
+    }
+    let members = match known.view.policy {
+        Policy::Serial => simple::serial(known),
+        Policy::Batch => simple::batch(known),
+        Policy::Chain => simple::chain(known),
+        Policy::Ladder => ladder::next(known),
+    };
+    members.map(|members| (members, Verdict::Known))
+}
+
+/// Leaves out who does not merge on top of those before it.
+fn mergeable(view: &View, members: Vec<usize>) -> Vec<usize> {
+    let mut kept: Vec<usize> = Vec::new();
+    for at in members {
+        let held = match &view.entries[at].stand {
+            Stand::Held { by } => kept.iter().any(|before| by.contains(&view.entries[*before].change.task)),
+            Stand::Free | Stand::Contained | Stand::Conflict { .. } => false,
+        };
+        if !held {
+            kept.push(at);
+        }
+    }
+    kept
+}

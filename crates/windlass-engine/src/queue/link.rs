@@ -1,0 +1,130 @@
+//! Asks git how main stands and what entries are on top of it.
+
+use std::collections::BTreeSet;
+
+use windlass_adapters::git::Merged;
+use windlass_core::id::{Sha, TaskId};
+use windlass_core::message;
+use windlass_core::queue::{Change, Link, Stand, Verdict};
+use windlass_core::task::Task;
+use windlass_core::time::Millis;
+
+use crate::perform::Fault;
+use crate::world::World;
+
+/// Entries that are to be merged in this order.
+#[derive(Debug)]
+pub struct Wanted {
+    pub entries: Vec<(Task, Change, Millis)>,
+    pub verdict: Verdict,
+}
+
+/// What git made of everything that was wanted.
+#[derive(Debug)]
+pub struct Chained {
+    pub main: Sha,
+    /// The commit that the stacks stand on, and its tree: main, or the candidate whose tree main has.
+    pub base: (Sha, Sha),
+    /// How main got there since we last knew it.
+    pub moved: MainMoved,
+    pub stacks: Vec<Stack>,
+}
+
+#[derive(Debug)]
+pub struct Stack {
+    pub links: Vec<Link>,
+    /// Those who were left out, and why.
+    pub left_out: Vec<(Change, Stand)>,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainMoved {
+    Not,
+    Outside,
+    Rewritten,
+}
+
+/// `base` is what the queue has planned on so far; it holds for as long as main is the one that we know.
+pub fn link(
+    world: &World,
+    known: Option<&Sha>,
+    base: Option<(Sha, Sha)>,
+    wanted: &[Wanted],
+) -> Result<Chained, Fault> {
+    let main = world.repo.main_tip(&world.settings.branch)?;
+    let moved = match known {
+        None => MainMoved::Not,
+        Some(known) if *known == main => MainMoved::Not,
+        Some(known) if world.repo.is_ancestor(known, &main)? => MainMoved::Outside,
+        Some(_) => MainMoved::Rewritten,
+    };
+    let base = match base.filter(|_| known == Some(&main)) {
+        Some(base) => base,
+        None => (main.clone(), world.repo.anatomy(&main)?.tree),
+    };
+    let stacks = wanted.iter().map(|wanted| stack(world, &base.0, wanted)).collect::<Result<_, _>>()?;
+    Ok(Chained { main, base, moved, stacks })
+}
+
+fn stack(world: &World, main: &Sha, wanted: &Wanted) -> Result<Stack, Fault> {
+    let mut stack = Stack { links: Vec::new(), left_out: Vec::new(), verdict: wanted.verdict };
+    let mut tip = main.clone();
+    for (task, change, since) in &wanted.entries {
+        match merge(world, &tip, change)? {
+            Merge::Clean { tree } => {
+                let text = message::merge_commit(task, &change.head);
+                // The same inputs give the same commit, so a candidate that is built again after a crash is the same.
+                tip = world.repo.commit_tree(&tree, &[&tip, &change.head], &text, *since)?;
+                stack.links.push(Link { change: change.clone(), candidate: tip.clone(), tree });
+            }
+            Merge::Contained if stack.links.is_empty() => {
+                stack.left_out.push((change.clone(), Stand::Contained));
+            }
+            Merge::Conflict { files, commits } if stack.links.is_empty() => {
+                stack.left_out.push((change.clone(), Stand::Conflict { files, commits }));
+            }
+            Merge::Contained | Merge::Conflict { .. } => {
+                let stand = alone(world, main, change, &stack.links)?;
+                stack.left_out.push((change.clone(), stand));
+            }
+        }
+    }
+    Ok(stack)
+}
+
+/// It does not merge on top of the others: is that main's doing, or theirs?
+fn alone(world: &World, main: &Sha, change: &Change, before: &[Link]) -> Result<Stand, Fault> {
+    Ok(match merge(world, main, change)? {
+        Merge::Clean { .. } => {
+            let by: BTreeSet<TaskId> = before.iter().map(|link| link.change.task.clone()).collect();
+            Stand::Held { by }
+        }
+        Merge::Contained => Stand::Contained,
+        Merge::Conflict { files, commits } => Stand::Conflict { files, commits },
+    })
+}
+
+enum Merge {
+    Clean { tree: Sha },
+    Contained,
+    Conflict { files: Vec<String>, commits: Vec<String> },
+}
+
+fn merge(world: &World, tip: &Sha, change: &Change) -> Result<Merge, Fault> {
+    let head = &change.head;
+    if world.repo.is_ancestor(head, tip)? {
+        return Ok(Merge::Contained);
+    }
+    match world.repo.merge_tree(tip, head)? {
+        Merged::Clean { tree } => Ok(Merge::Clean { tree }),
+        Merged::Conflict { files } => {
+            let commits = match world.repo.merge_base(tip, head)? {
+                Some(base) => world.repo.commits_touching(&base, tip, &files.iter().cloned().collect())?,
+                None => Vec::new(),
+            };
+            let commits = commits.iter().map(|touch| format!("{} {}", touch.commit.short(), touch.subject));
+            Ok(Merge::Conflict { files: files.iter().cloned().collect(), commits: commits.collect() })
+        }
+    }
+}
