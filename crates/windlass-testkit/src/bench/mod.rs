@@ -39,16 +39,11 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 3] = [
+pub const BENCHES: [Bench; 2] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
         measure: spine::measure,
-    },
-    Bench {
-        name: "parallel",
-        what: "of spine only this: many tasks at once",
-        measure: |place, _| spine::many(place),
     },
     Bench {
         name: "queue",

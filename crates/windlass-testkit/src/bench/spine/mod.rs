@@ -17,8 +17,6 @@ use super::{Wishes, proc, talk};
 /// Files in the repository whose tasks are measured.
 const REPO_FILES: usize = 2_000;
 
-pub use many::measure as many;
-
 /// In the order in which the parts disturb each other least: a part that makes and removes many files needs a disk
 /// on which nobody has just done that, so a minute of idling lies between the two of them.
 pub fn measure(place: &Place, wishes: &Wishes) -> Result<Sheet, BenchError> {
