@@ -31,7 +31,17 @@ impl BareRepo {
             return if ours { Ok(()) } else { Err(GitError::Occupied { path: dest.to_owned() }) };
         }
         let temp = files::beside(dest, "cloning");
-        let built = self.build_clone(&temp, branch, &full, at, author).and_then(|()| {
+        let mut built = Ok(());
+        if self.take_spare(&temp)? {
+            built = self.build_clone(&temp, branch, &full, at, author);
+            if built.is_err() {
+                files::remove_tree(&temp)?;
+            }
+        }
+        if !temp.exists() {
+            built = self.build_clone(&temp, branch, &full, at, author);
+        }
+        let built = built.and_then(|()| {
             self.keep_index(&temp, dest)?;
             std::fs::rename(&temp, dest).map_err(|source| GitError::Io { path: dest.to_owned(), source })
         });

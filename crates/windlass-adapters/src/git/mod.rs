@@ -12,6 +12,7 @@ mod refs;
 mod rescue;
 mod run;
 mod slot;
+mod spare;
 
 pub use bare::BareRepo;
 pub use error::GitError;

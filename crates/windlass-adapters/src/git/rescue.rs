@@ -109,8 +109,7 @@ impl BareRepo {
         let aside = files::beside(clone, "removing");
         std::fs::rename(clone, &aside)
             .map_err(|source| unremoved(FileError::Remove { path: clone.to_owned(), source }))?;
-        files::remove_tree(&aside).map_err(unremoved)?;
-        files::remove_tree(&self.kept_index(clone)).map_err(unremoved)?;
+        self.put_by(&aside, clone).map_err(unremoved)?;
         Ok(saved)
     }
 

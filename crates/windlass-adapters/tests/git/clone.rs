@@ -1,8 +1,10 @@
 //! A session's clone: complete or not there, and its own.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use windlass_adapters::git::{FetchError, GitError};
 
-use crate::support::{World, git, read, write};
+use crate::support::{AT, World, git, read, write};
 
 #[test]
 fn a_clone_works_like_any_clone() {
@@ -87,7 +89,7 @@ fn borrowed_objects_survive_maintenance() {
     }
     // A clone on a commit that no ref names any more.
     let tree = world.repo.tree_of(&world.main()).unwrap();
-    let loose = world.repo.commit_tree(&tree, &[], "nobody names me", crate::support::AT).unwrap();
+    let loose = world.repo.commit_tree(&tree, &[], "nobody names me", AT).unwrap();
     let borrower = world.path("borrower");
     world.repo.clone_for_session(&borrower, "borrower", &loose, "x").unwrap();
     let head = world.repo.fetch_work(&clone, "dev").unwrap().head;
@@ -104,4 +106,30 @@ fn borrowed_objects_survive_maintenance() {
 fn packs(world: &World) -> usize {
     let all = std::fs::read_dir(world.repo.path().join("objects/pack")).unwrap();
     all.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack")).count()
+}
+
+/// A workspace is made from the files of an ended one, whatever its session did to them.
+#[test]
+fn the_files_of_an_ended_workspace_are_used_again() {
+    let world = World::new();
+    let first = world.clone("first");
+    let kept = first.join("src/b.txt").metadata().unwrap();
+    write(&first, "added.txt", "x\n");
+    write(&first, "ignored/cache", "x\n");
+    write(&first, ".git/hooks/post-checkout", "#!/bin/sh\nexit 1\n");
+    write(&first, "a.txt", "tampered\n");
+    std::fs::remove_dir_all(first.join("deep")).ok();
+    std::os::unix::fs::symlink("/etc", first.join("deep")).unwrap();
+    world.repo.remove_workspace(&first, "first", "refs/windlass/rescue/first", AT).unwrap();
+    assert!(!first.exists());
+    let second = world.clone("second");
+    assert_eq!(second.join("src/b.txt").metadata().unwrap().ino(), kept.ino(), "it is the same file");
+    assert_eq!(git(&second, &["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(
+        git(&second, &["rev-parse", "HEAD", "--abbrev-ref", "HEAD"]),
+        format!("{}\nsecond", world.main())
+    );
+    assert!(!second.join(".git/hooks/post-checkout").exists() && !second.join("deep").is_symlink());
+    let fresh = git(&world.user(), &["ls-files", "-s"]);
+    assert_eq!(git(&second, &["ls-files", "-s"]), fresh);
 }

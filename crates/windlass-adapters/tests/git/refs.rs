@@ -139,6 +139,11 @@ fn locks_of_a_killed_git_are_removed_at_the_start() {
         .env("WINDLASS_GIT_DIR", world.repo.path())
         .spawn()
         .unwrap();
+    // `spawn` may return a moment before the kernel shows the new program's environment.
+    let environ = format!("/proc/{}/environ", left.id());
+    while std::fs::read(&environ).unwrap().is_empty() {
+        std::thread::yield_now();
+    }
     let recovered = world.repo.recover().unwrap();
     assert_eq!((recovered.processes, recovered.locks, lock.exists()), (1, 2, false));
     assert!(!left.wait().unwrap().success());
