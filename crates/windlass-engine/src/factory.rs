@@ -193,7 +193,8 @@ impl Factory {
             Cause::BuildGone(build) => self.build_gone(now, &build),
             Cause::EffectEnded { key, outcome } => self.effect_ended(now, &key, outcome)?,
             Cause::IssuesSeen(seen) => self.issues_seen(now, seen)?,
-            Cause::ChainBuilt(built) => self.chain_built(now, built)?,
+            // Thought about only when what came with it is written: it asks the store for verdicts.
+            Cause::ChainBuilt(built) => self.queue.linked = Some(built),
             Cause::Knock => self.knocked = true,
             Cause::Stop(how) => self.stopping = Some(how),
         }
@@ -209,6 +210,9 @@ impl Factory {
         self.read_issues(now);
         self.deadlines(now);
         self.heartbeat(now);
+        if let Some(built) = self.queue.linked.take() {
+            self.chain_built(now, built)?;
+        }
         self.plan_queue(now)?;
         self.start_builds(now);
         self.schedule(now)

@@ -8,6 +8,7 @@ use windlass_core::id::{Sha, TaskId};
 use windlass_core::queue::rate::Rate;
 use windlass_core::queue::{Change, Entry, Link, Policy, Run, Stand, View};
 
+use super::link::Chained;
 use crate::mirror;
 
 /// What is known of main and of the entries on it. All but `memory` can be found again.
@@ -23,8 +24,10 @@ pub struct Queue {
     pub(super) main: Option<(Sha, Sha)>,
     /// How entries stand to this main, where something speaks against them.
     pub(super) stands: BTreeMap<Change, Stand>,
-    /// Git was asked and has not answered.
+    /// Git was asked and its answer was not taken in yet.
     pub(super) linking: bool,
+    /// Git's answer.
+    pub linked: Option<Result<Chained, String>>,
     mirrored: Option<serde_json::Value>,
 }
 
