@@ -1,7 +1,6 @@
 //! Builds: asked for, given a slot, and judged when their shim is gone.
 
 use windlass_adapters::ci;
-use windlass_adapters::shim::client;
 use windlass_core::build::{Build, BuildOutcome, BuildStatus, TreeResult, TreeVerdict};
 use windlass_core::id::{BuildId, EffectKey, Sha, TaskId};
 use windlass_core::journal::FactoryFact;
@@ -10,9 +9,9 @@ use windlass_core::testlog::{self, Classified, ExitStatus};
 use windlass_core::time::Millis;
 use windlass_store::{Op, StoreError};
 
-use crate::factory::Factory;
+use crate::heart::Heart;
 
-impl Factory {
+impl Heart {
     /// Makes sure that the tree is or gets tested. An unchanged tree is never tested twice.
     pub(crate) fn request_build(
         &mut self,
@@ -23,7 +22,7 @@ impl Factory {
         lane: BuildLane,
     ) -> Result<(), StoreError> {
         let recipe = self.recipe.clone();
-        if let Some(verdict) = self.world.store.verdict(tree, &recipe)? {
+        if let Some(verdict) = self.store.verdict(tree, &recipe)? {
             let event = event_of(&verdict);
             self.book.happened(now, task, &event);
             return Ok(());
@@ -49,7 +48,7 @@ impl Factory {
         lane: BuildLane,
     ) -> Result<(), StoreError> {
         let recipe = self.recipe.clone();
-        let nth = self.world.store.latest_build(tree, &recipe)?.map_or(1, |build| build.nth + 1);
+        let nth = self.store.latest_build(tree, &recipe)?.map_or(1, |build| build.nth + 1);
         let build = Build {
             id: BuildId::nth(tree, &recipe, nth),
             commit: commit.clone(),
@@ -77,7 +76,7 @@ impl Factory {
 
     /// Gives free slots to waiting builds: the gate first, then the oldest.
     pub(crate) fn start_builds(&mut self, now: Millis) {
-        let slots = self.world.settings.ci.slots;
+        let slots = self.settings.ci.slots;
         loop {
             let taken = |slot: &u32| {
                 let running =
@@ -107,12 +106,7 @@ impl Factory {
         if !matches!(build.status, BuildStatus::Running { .. }) {
             return;
         }
-        let folder = self.world.layout.build(id);
-        // A shim that was itself killed may leave processes that would write into the next checkout.
-        if let Err(error) = client::kill_leftovers(&folder) {
-            tracing::warn!(%error, "cannot end what a build left");
-        }
-        match judge(&folder) {
+        match self.outside.build_result(id) {
             Some(outcome) => self.end_build(now, build, outcome),
             None => self.book.save_build(Build { status: BuildStatus::Waiting, started_at: None, ..build }),
         }
@@ -176,7 +170,7 @@ fn event_of(verdict: &TreeVerdict) -> Event {
 }
 
 /// Infra or code, by the rules of core; `None` when we stopped it ourselves and it must run again.
-fn judge(folder: &std::path::Path) -> Option<BuildOutcome> {
+pub fn judge(folder: &std::path::Path) -> Option<BuildOutcome> {
     let raw = match ci::read_outcome(folder) {
         Ok(Some(raw)) if raw.exit.stopped => return None,
         Ok(Some(raw)) => raw,

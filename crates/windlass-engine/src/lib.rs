@@ -1,27 +1,38 @@
 //! The heart: hears causes, writes down what they mean, does what follows, and looks at the world again.
 //!
-//! `factory` is the one loop. `record` alone writes task state. `perform` alone changes the world.
-//! `sweep` looks and says what it saw. Everything a crash could lose is in the store before it is acted on.
+//! `factory` is the daemon's loop around `heart`, which thinks. `record` alone writes task state. The heart reaches the
+//! world through `outside` alone; `host` is the real one. `perform` alone changes the world, `sweep` looks and says
+//! what it saw. Everything a crash could lose is in the store before it is acted on.
 
 mod builds;
 mod causes;
 mod clock;
 mod factory;
+mod heart;
 mod host;
 mod layout;
 mod mirror;
 mod outbox;
+mod outside;
 mod perform;
 mod queue;
 mod record;
+mod room;
 mod sessions;
 mod settings;
 mod sweep;
 mod workers;
 mod world;
 
+pub use causes::{Cause, Seen, Stopping};
 pub use clock::now;
 pub use factory::{EngineError, Factory, Stop};
+pub use heart::{Heart, Turn};
 pub use layout::Layout;
-pub use sessions::look as look_at_session;
+pub use mirror::Page;
+pub use outside::{Life, Outside, Question, Signs};
+pub use perform::{Landing, Outcome, Report, Started};
+pub use queue::{Chained, MainMoved, Stack, Wanted};
+pub use record::{Mirror, Order};
+pub use sessions::{Look, look as look_at_session};
 pub use settings::{AgentKind, AgentSettings, CiSettings, Guards, Settings};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use windlass_core::id::{EffectKey, TaskId};
 use windlass_core::task::{Effect, Lane};
 use windlass_core::time::Millis;
+use windlass_store::{Store, StoreError};
 
 use crate::record::Order;
 
@@ -25,6 +26,22 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// Every effect that was written down and not ended is looked up before it is done again.
+    pub fn stored(store: &dyn Store) -> Result<Self, StoreError> {
+        let mut outbox = Self::default();
+        for effect in store.pending_effects()? {
+            outbox.add(Order {
+                key: effect.key,
+                owner: effect.owner,
+                effect: effect.effect,
+                attempt: effect.attempt,
+                not_before: effect.not_before,
+                probe: true,
+            });
+        }
+        Ok(outbox)
+    }
+
     pub fn add(&mut self, order: Order) {
         self.lines.entry(line(&order)).or_default().push_back(order);
     }

@@ -3,7 +3,7 @@
 mod link;
 mod memory;
 
-pub use link::{Chained, MainMoved};
+pub use link::{Chained, MainMoved, Stack, Wanted, link};
 pub use memory::Queue;
 
 use windlass_core::build::{BuildOutcome, BuildStatus, TreeResult};
@@ -14,19 +14,18 @@ use windlass_core::task::{BuildLane, Effect, Event, State, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
-use crate::causes::Cause;
-use crate::factory::Factory;
+use crate::heart::Heart;
+use crate::outside::Question;
 use crate::perform::Landing;
-use link::{Stack, Wanted};
 
-pub(crate) const KNOWN_MAIN: &str = "known_main";
-pub(crate) const QUEUE_PAUSED: &str = "queue_paused";
-pub(crate) const QUEUE_MEMORY: &str = "queue_memory";
+const KNOWN_MAIN: &str = "known_main";
+const QUEUE_PAUSED: &str = "queue_paused";
+const QUEUE_MEMORY: &str = "queue_memory";
 
 /// Before git is asked again after it could not answer.
 const GIT_PATIENCE: Span = Span::secs(5);
 
-impl Factory {
+impl Heart {
     /// One round of the queue.
     pub(crate) fn plan_queue(&mut self, now: Millis) -> Result<(), StoreError> {
         let entries = self.queue_entries();
@@ -43,9 +42,9 @@ impl Factory {
             return Ok(());
         };
         self.look_at_runs(&main_tree)?;
-        let green = self.world.store.verdict(&main_tree, &self.recipe)?;
+        let green = self.store.verdict(&main_tree, &self.recipe)?;
         let green = green.is_some_and(|verdict| verdict.result == TreeResult::Pass);
-        let mut view = self.queue.view(main, green, entries, self.world.settings.ci.slots);
+        let mut view = self.queue.view(main, green, entries, self.settings.ci.slots);
         queue::forget(&mut view);
         let acts = queue::plan(&view);
         self.queue.take_back(view);
@@ -110,7 +109,7 @@ impl Factory {
         if self.is_building(tree) {
             return Ok(None);
         }
-        let last = self.world.store.latest_build(tree, &self.recipe)?;
+        let last = self.store.latest_build(tree, &self.recipe)?;
         if let Some(BuildStatus::Ended { outcome: BuildOutcome::Broke { why } }) =
             last.map(|last| last.status)
         {
@@ -120,7 +119,7 @@ impl Factory {
     }
 
     fn verdict(&self, tree: &Sha) -> Result<Option<RunState>, StoreError> {
-        let verdict = self.world.store.verdict(tree, &self.recipe)?;
+        let verdict = self.store.verdict(tree, &self.recipe)?;
         Ok(verdict.map(|verdict| match verdict.result {
             TreeResult::Pass => RunState::Green,
             TreeResult::Fail { failing, log } => RunState::Red { failing, log },
@@ -194,13 +193,8 @@ impl Factory {
                 verdict,
             })
             .collect();
-        let (world, causes) = (self.world.clone(), self.causes.clone());
         let (known, base) = (self.queue.known_main.clone(), self.queue.main.clone());
-        self.urgent.submit(move || {
-            let built =
-                link::link(&world, known.as_ref(), base, &wanted).map_err(|fault| fault.error().to_owned());
-            drop(causes.send(Cause::ChainBuilt(built)));
-        });
+        self.outside.link(Question { known, base, wanted });
     }
 
     pub(crate) fn chain_built(

@@ -11,7 +11,7 @@ use windlass_core::session::{Hook, Identity, IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{self, Effect, Event, Lane, Start, State, Step, Task};
 use windlass_core::time::Millis;
 use windlass_core::{message, text};
-use windlass_store::{Op, Store, StoreError, Write};
+use windlass_store::{Op, Store, StoreError, Which, Write};
 
 use crate::layout::Layout;
 
@@ -78,6 +78,21 @@ impl Book {
             policy,
             layout,
         }
+    }
+
+    /// All that is live in the store.
+    pub fn stored(store: &dyn Store, policy: &Policy, layout: &Layout) -> Result<Self, StoreError> {
+        let mut book = Self::new(policy.clone(), layout.clone());
+        for task in store.live_tasks()? {
+            book.remember(task.value, task.version);
+        }
+        for identity in store.identities(Which::Live)? {
+            book.identities.insert(identity.name.clone(), identity);
+        }
+        for build in store.open_builds()? {
+            book.builds.insert(build.id.clone(), build);
+        }
+        Ok(book)
     }
 
     /// Takes a stored task into memory.

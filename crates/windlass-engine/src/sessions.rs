@@ -14,6 +14,7 @@ use windlass_core::verdict;
 use windlass_store::UsageRow;
 
 use crate::layout::Layout;
+use crate::outside::Life;
 
 /// A critic's report is small; what is longer is none.
 const MAX_VERDICT: u64 = 1 << 20;
@@ -40,8 +41,9 @@ pub fn look(layout: &Layout, identity: &Identity) -> Process {
     }
 }
 
-/// Reads what is new. `gone` says that the process has ended, so that a turn without an end was cut off.
-pub fn read(layout: &Layout, identity: &Identity, gone: bool) -> Result<Look, ShimError> {
+/// Reads what is new.
+pub fn read(layout: &Layout, identity: &Identity, life: Life) -> Result<Look, ShimError> {
+    let gone = life == Life::Over;
     let folder = layout.session(&identity.name);
     let facts = all_facts(&folder)?;
     let heard = heard(&facts);

@@ -10,6 +10,9 @@ use windlass_adapters::shim::SESSION_DIR;
 /// Set for every git process of the project's repository.
 const GIT_DIR: &str = "WINDLASS_GIT_DIR";
 
+/// So often a process that seems to be just starting is looked at; a program without any environment looks the same.
+const BIRTH_LOOKS: u32 = 50;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     pub pid: u32,
@@ -38,7 +41,7 @@ pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
 }
 
 fn look(state: &Path, folder: &Path, pid: u32) -> Option<Leftover> {
-    let command = std::fs::read(folder.join("cmdline")).ok()?;
+    let (command, environment) = given(folder)?;
     let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
     let shown = || windlass_core::text::one_line(&String::from_utf8_lossy(&command).replace('\0', " "), 120);
     if let [_, b"shim", session, ..] = words.as_slice()
@@ -46,7 +49,6 @@ fn look(state: &Path, folder: &Path, pid: u32) -> Option<Leftover> {
     {
         return Some(Leftover { pid, command: shown(), folder: Some(session) });
     }
-    let environment = std::fs::read(folder.join("environ")).ok()?;
     let session = variable(&environment, SESSION_DIR).and_then(|value| below(state, value));
     if session.is_some() {
         return Some(Leftover { pid, command: shown(), folder: session });
@@ -56,6 +58,24 @@ fn look(state: &Path, folder: &Path, pid: u32) -> Option<Leftover> {
         command: shown(),
         folder: None,
     })
+}
+
+/// Command and environment of a process. One that is just being started shows neither for a moment.
+fn given(folder: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
+    let read = || {
+        let command = std::fs::read(folder.join("cmdline")).ok()?;
+        Some((command, std::fs::read(folder.join("environ")).ok()?))
+    };
+    for _ in 0..BIRTH_LOOKS {
+        let (command, environment) = read()?;
+        // Without a program it is a thread of the kernel, or has ended already.
+        let is_program = std::fs::read_link(folder.join("exe")).is_ok();
+        if !is_program || !(command.is_empty() || environment.is_empty()) {
+            return Some((command, environment));
+        }
+        std::thread::yield_now();
+    }
+    read()
 }
 
 fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {

@@ -9,6 +9,7 @@ use windlass_core::queue::{Change, Link, Stand, Verdict};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
 
+use crate::outside::Question;
 use crate::perform::Fault;
 use crate::world::World;
 
@@ -45,13 +46,8 @@ pub enum MainMoved {
     Rewritten,
 }
 
-/// `base` is what the queue has planned on so far; it holds for as long as main is the one that we know.
-pub fn link(
-    world: &World,
-    known: Option<&Sha>,
-    base: Option<(Sha, Sha)>,
-    wanted: &[Wanted],
-) -> Result<Chained, Fault> {
+pub fn link(world: &World, question: &Question) -> Result<Chained, Fault> {
+    let Question { known, base, wanted } = question;
     let main = world.repo.main_tip(&world.settings.branch)?;
     let moved = match known {
         None => MainMoved::Not,
@@ -59,8 +55,8 @@ pub fn link(
         Some(known) if world.repo.is_ancestor(known, &main)? => MainMoved::Outside,
         Some(_) => MainMoved::Rewritten,
     };
-    let base = match base.filter(|_| known == Some(&main)) {
-        Some(base) => base,
+    let base = match base.as_ref().filter(|_| known.as_ref() == Some(&main)) {
+        Some(base) => base.clone(),
         None => (main.clone(), world.repo.anatomy(&main)?.tree),
     };
     let stacks = wanted.iter().map(|wanted| stack(world, &base.0, wanted)).collect::<Result<_, _>>()?;

@@ -1,15 +1,15 @@
 //! What the queue remembers between two plans.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc::Sender;
 
 use serde::{Deserialize, Serialize};
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::queue::rate::Rate;
 use windlass_core::queue::{Change, Entry, Link, Policy, Run, Stand, View};
+use windlass_store::{Store, StoreError};
 
 use super::link::Chained;
-use crate::mirror;
+use super::{KNOWN_MAIN, QUEUE_MEMORY, QUEUE_PAUSED};
 
 /// What is known of main and of the entries on it. All but `memory` can be found again.
 #[derive(Debug, Default)]
@@ -44,17 +44,18 @@ pub(super) struct Memory {
 
 impl Queue {
     /// As the store remembers it. A memory that cannot be read is no loss but time.
-    pub fn stored(known_main: Option<Sha>, paused: Option<String>, memory: Option<&str>) -> Self {
-        let memory = memory.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Self { known_main, paused, memory, ..Self::default() }
+    pub fn stored(store: &dyn Store) -> Result<Self, StoreError> {
+        let known_main = store.control(KNOWN_MAIN)?.and_then(|text| Sha::parse(&text).ok());
+        let memory = store.control(QUEUE_MEMORY)?.and_then(|text| serde_json::from_str(&text).ok());
+        let (paused, memory) = (store.control(QUEUE_PAUSED)?, memory.unwrap_or_default());
+        Ok(Self { known_main, paused, memory, ..Self::default() })
     }
 
-    /// Writes the queue out if it has changed.
-    pub fn mirror(&mut self, queue: serde_json::Value, out: &Sender<mirror::Page>) {
-        if self.mirrored.as_ref() != Some(&queue) {
-            self.mirrored = Some(queue.clone());
-            drop(out.send(mirror::Page::Queue(queue)));
-        }
+    /// The queue as it is to be written out for others, if that has changed.
+    pub fn changed(&mut self, queue: serde_json::Value) -> Option<serde_json::Value> {
+        let changed = self.mirrored.as_ref() != Some(&queue);
+        self.mirrored = Some(queue.clone());
+        changed.then_some(queue)
     }
 
     /// Main is elsewhere than we thought, or nobody looked for a while.

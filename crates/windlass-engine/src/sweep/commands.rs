@@ -7,16 +7,16 @@ use windlass_core::task::{Event, State};
 use windlass_core::time::Millis;
 use windlass_store::{Op, PostedCommand, StoreError};
 
-use crate::factory::Factory;
+use crate::heart::Heart;
 
-pub(crate) const PAUSED: &str = "paused";
+pub const PAUSED: &str = "paused";
 
-impl Factory {
+impl Heart {
     pub(crate) fn take_commands(&mut self, now: Millis) -> Result<(), StoreError> {
         if !self.knocked && now < self.next_poll {
             return Ok(());
         }
-        for posted in self.world.store.waiting_commands()? {
+        for posted in self.store.waiting_commands()? {
             let answer = self.obey(now, &posted)?;
             let text = match &answer {
                 Answer::Done { what } => what.clone(),
@@ -54,7 +54,7 @@ impl Factory {
         what: &str,
     ) -> Result<Answer, StoreError> {
         let Some(task) = self.live_task_of(issue) else {
-            let why = match self.world.store.newest_task_of(issue)? {
+            let why = match self.store.newest_task_of(issue)? {
                 Some(task) => format!("its task has ended ({})", task.value.state.name()),
                 None => "it has no task".to_owned(),
             };
@@ -67,7 +67,7 @@ impl Factory {
     }
 
     fn retry(&mut self, now: Millis, issue: IssueNumber, by: String) -> Result<Answer, StoreError> {
-        let Some(task) = self.world.store.newest_task_of(issue)? else {
+        let Some(task) = self.store.newest_task_of(issue)? else {
             return Ok(Answer::Refused { why: format!("{issue}: it has no task to retry") });
         };
         let id: TaskId = task.value.id.clone();

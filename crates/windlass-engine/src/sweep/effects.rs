@@ -1,8 +1,5 @@
 //! Effects: handed out when their turn comes, written down when they end.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-
 use serde_json::json;
 use windlass_core::build::BuildOutcome;
 use windlass_core::id::EffectKey;
@@ -12,16 +9,16 @@ use windlass_core::task::{Effect, Event, Lane};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
-use crate::causes::Cause;
-use crate::factory::Factory;
-use crate::perform::{Outcome, Report, perform};
+use crate::heart::Heart;
+use crate::outside::Life;
+use crate::perform::{Outcome, Report};
 use crate::record::Order;
 
 /// After this many tries an effect is given up and a person is asked.
 const MAX_ATTEMPTS: u32 = 20;
 const LONGEST_BACKOFF: Span = Span::mins(5);
 
-impl Factory {
+impl Heart {
     /// Starts every effect whose turn has come.
     pub(crate) fn hand_out(&mut self, now: Millis) -> Result<(), StoreError> {
         for order in self.outbox.take_ready(now) {
@@ -42,20 +39,11 @@ impl Factory {
         let task = match &order.owner {
             Some(id) => match self.book.tasks.get(id) {
                 Some(task) => Some(task.clone()),
-                None => self.world.store.task(id)?.map(|found| found.value),
+                None => self.store.task(id)?.map(|found| found.value),
             },
             None => None,
         };
-        let (world, slots, causes) = (Arc::clone(&self.world), Arc::clone(&self.slots), self.causes.clone());
-        let workers = match &order.effect {
-            Effect::Land { .. } | Effect::RunBuild { .. } => &self.urgent,
-            _ => &self.workers,
-        };
-        workers.submit(move || {
-            let done = catch_unwind(AssertUnwindSafe(|| perform(&world, &slots, &order, task.as_ref())));
-            let outcome = done.unwrap_or_else(|_| Outcome::GiveUp { error: "it panicked".into() });
-            drop(causes.send(Cause::EffectEnded { key: order.key, outcome }));
-        });
+        self.outside.begin(order, task);
         Ok(())
     }
 
@@ -93,11 +81,11 @@ impl Factory {
                 identity.last_seen = now;
                 self.book.save_identity(identity);
             }
-            self.watch.session(&self.world.layout, &started.session);
-            self.look_at(now, &started.session, false);
+            self.outside.watch_session(&started.session);
+            self.look_at(now, &started.session, Life::MayGoOn);
         }
         if let Some(session) = report.stopped {
-            self.watch.forget_session(&self.world.layout, &session);
+            self.outside.forget_session(&session);
             self.evidence.remove(&session);
             if let Some(mut identity) = self.book.identities.get(&session).cloned() {
                 identity.status = IdentityStatus::Terminated;
@@ -112,7 +100,7 @@ impl Factory {
             self.book.log_of(now, task, FactoryFact::WorkRescued { reference, commit });
         }
         match &order.effect {
-            Effect::RunBuild { build, .. } => self.watch.build(&self.world.layout, build),
+            Effect::RunBuild { build, .. } => self.outside.watch_build(build),
             // Others may have waited for it: the forge is read again at once.
             Effect::CloseIssue | Effect::SetLabels { .. } => self.knocked = true,
             _ => {}

@@ -1,25 +1,30 @@
 //! Issues: read from the forge, and taken when there is room.
 
-use std::sync::Arc;
-
 use windlass_adapters::forge::{IssueQuery, every};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
 use windlass_core::task::{Claim, Event, Task};
 use windlass_core::time::{Millis, Span};
-use windlass_store::{Op, StoreError};
+use windlass_store::{Op, Store, StoreError};
 
-use crate::causes::{Cause, Seen};
-use crate::factory::Factory;
-use crate::host;
+use crate::causes::Seen;
+use crate::heart::{Backlog, Heart};
 use crate::world::World;
 
 /// Time by which two readings overlap: an issue is seen twice rather than never. A change gets its time before it
 /// waits for the database, and may be written after later ones were read; nobody waits that long.
 const OVERLAP: Span = Span::secs(10);
 
-impl Factory {
+impl Backlog {
+    /// Before the forge is read only the decisions are known.
+    pub fn stored(store: &dyn Store) -> Result<Self, StoreError> {
+        let decided = store.decisions()?.into_iter().map(|decision| (decision.issue, decision.text));
+        Ok(Self { decided: decided.collect(), ..Self::default() })
+    }
+}
+
+impl Heart {
     /// Asks for what is new when somebody knocked or the time has come.
     pub(crate) fn read_issues(&mut self, now: Millis) {
         if self.backlog.reading || !(self.knocked || now >= self.next_poll) {
@@ -27,10 +32,8 @@ impl Factory {
         }
         self.knocked = false;
         self.backlog.reading = true;
-        self.next_poll = now + self.world.settings.poll;
-        let (world, causes) = (Arc::clone(&self.world), self.causes.clone());
-        let since = self.backlog.read_until;
-        self.workers.submit(move || drop(causes.send(Cause::IssuesSeen(read(&world, since)))));
+        self.next_poll = now + self.settings.poll;
+        self.outside.read_issues(self.backlog.read_until);
     }
 
     pub(crate) fn issues_seen(&mut self, now: Millis, seen: Result<Seen, String>) -> Result<(), StoreError> {
@@ -64,7 +67,7 @@ impl Factory {
     /// A closed issue or the label to leave it alone ends its task.
     fn notice(&mut self, now: Millis, issue: &Candidate) {
         let Some(task) = self.live_task_of(issue.number) else { return };
-        let abandon = &self.world.settings.policy.labels.abandon;
+        let abandon = &self.settings.policy.labels.abandon;
         if issue.labels.contains(abandon) {
             let by = format!("label {abandon}");
             self.book.happened(now, &task, &Event::AbandonAsked { by });
@@ -80,7 +83,7 @@ impl Factory {
     /// Whether the issue's newest task has ended is looked up once, when the issue is first seen.
     fn know_ended(&mut self, issue: IssueNumber) -> Result<(), StoreError> {
         let known = self.backlog.issues.contains_key(&issue) || self.live_task_of(issue).is_some();
-        if !known && self.world.store.newest_task_of(issue)?.is_some() {
+        if !known && self.store.newest_task_of(issue)?.is_some() {
             self.book.ended.insert(issue);
         }
         Ok(())
@@ -110,18 +113,18 @@ impl Factory {
     fn decide(&self, now: Millis) -> Decision {
         let hold = match self.paused {
             true => Some(Hold::Paused),
-            false => host::hold(self.world.settings.guards, self.world.layout.state()),
+            false => self.outside.room(),
         };
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let situation =
             Situation { now, issues: &self.backlog.issues, live: &live, ended: &self.book.ended, hold };
-        schedule::decide(&self.world.settings.policy, &situation)
+        schedule::decide(&self.settings.policy, &situation)
     }
 
     fn take(&mut self, now: Millis, issue: IssueNumber) -> Result<(), StoreError> {
-        let nth = self.world.store.count_tasks_of(issue)? + 1;
+        let nth = self.store.count_tasks_of(issue)? + 1;
         let title = self.backlog.titles.get(&issue).cloned().unwrap_or_default();
-        let branch_prefix = self.world.settings.branch_prefix.clone();
+        let branch_prefix = self.settings.branch_prefix.clone();
         self.decided(now, issue, "taken".to_owned());
         self.book.claim(now, Claim { issue, title, nth, branch_prefix });
         Ok(())
@@ -158,7 +161,7 @@ impl Factory {
     }
 }
 
-fn read(world: &World, since: Option<Millis>) -> Result<Seen, String> {
+pub fn read_issues(world: &World, since: Option<Millis>) -> Result<Seen, String> {
     let query = IssueQuery { updated_since: since, ..IssueQuery::default() };
     every(|from| world.forge.issues(&query, from))
         .map(|issues| Seen { issues })

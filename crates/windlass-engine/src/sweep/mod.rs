@@ -7,5 +7,7 @@ mod open;
 mod people;
 mod watch;
 
+pub use commands::PAUSED;
+pub use issues::read_issues;
 pub use people::Evidence;
 pub use watch::Watch;

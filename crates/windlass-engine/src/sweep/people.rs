@@ -1,9 +1,7 @@
 //! Sessions: what they signal, whether they live, and what to do when they are gone.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use windlass_adapters::shim::client;
 use windlass_core::id::SessionId;
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Effect, Event};
@@ -11,25 +9,24 @@ use windlass_core::time::Millis;
 use windlass_core::{id::EffectKey, task::State};
 use windlass_store::Op;
 
-use crate::factory::Factory;
-use crate::sessions;
+use crate::heart::Heart;
+use crate::outside::{Life, Signs};
 
 /// When a session last showed that it works.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
-    sign: Millis,
-    output: Option<Millis>,
-    cpu: Option<Duration>,
+    at: Millis,
+    signs: Signs,
 }
 
-impl Factory {
+impl Heart {
     /// Reads what a session's files say and writes it down.
-    pub(crate) fn look_at(&mut self, now: Millis, session: &SessionId, gone: bool) {
+    pub(crate) fn look_at(&mut self, now: Millis, session: &SessionId, life: Life) {
         let Some(identity) = self.book.identities.get(session).cloned() else { return };
-        let look = match sessions::read(&self.world.layout, &identity, gone) {
+        let look = match self.outside.read_session(&identity, life) {
             Ok(look) => look,
             Err(error) => {
-                tracing::warn!(%session, error = %crate::perform::chain(&error), "cannot read a session's files");
+                tracing::warn!(%session, error, "cannot read a session's files");
                 return;
             }
         };
@@ -51,7 +48,7 @@ impl Factory {
                 self.book.happened(now, &identity.task, &event);
             }
         }
-        if gone && look.unheard {
+        if life == Life::Over && look.unheard {
             self.wake_session(now, &look.identity);
         }
     }
@@ -72,12 +69,12 @@ impl Factory {
 
     pub(crate) fn session_gone(&mut self, now: Millis, session: &SessionId) {
         // A word said in between may have started it again.
-        match self.book.identities.get(session).map(|identity| sessions::look(&self.world.layout, identity)) {
+        match self.book.identities.get(session).map(|identity| self.outside.process(identity)) {
             Some(Process::Alive) => {
-                self.watch.session(&self.world.layout, session);
-                self.look_at(now, session, false);
+                self.outside.watch_session(session);
+                self.look_at(now, session, Life::MayGoOn);
             }
-            Some(Process::Gone | Process::NotLooked) => self.look_at(now, session, true),
+            Some(Process::Gone | Process::NotLooked) => self.look_at(now, session, Life::Over),
             None => {}
         }
     }
@@ -104,17 +101,17 @@ impl Factory {
         if now < self.next_heartbeat {
             return;
         }
-        self.next_heartbeat = now + self.world.settings.policy.limits.heartbeat;
+        self.next_heartbeat = now + self.settings.policy.limits.heartbeat;
         for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
             if identity.pid.is_none() {
                 continue;
             }
-            match sessions::look(&self.world.layout, &identity) {
+            match self.outside.process(&identity) {
                 Process::Alive => {
-                    self.look_at(now, &identity.name, false);
+                    self.look_at(now, &identity.name, Life::MayGoOn);
                     self.sign(now, &identity.name);
                 }
-                Process::Gone => self.look_at(now, &identity.name, true),
+                Process::Gone => self.look_at(now, &identity.name, Life::Over),
                 Process::NotLooked => {}
             }
         }
@@ -123,7 +120,7 @@ impl Factory {
     fn sign(&mut self, now: Millis, session: &SessionId) {
         let Some(mut identity) = self.book.identities.get(session).cloned() else { return };
         let quiet = now.since(self.last_sign(now, session));
-        let limits = self.world.settings.policy.limits.clone();
+        let limits = self.settings.policy.limits.clone();
         let at_work = self.book.tasks.get(&identity.task).is_some_and(|task| {
             task.session == identity.name
                 && matches!(
@@ -148,36 +145,17 @@ impl Factory {
 
     /// Output or processor time: a long quiet test run is work.
     fn last_sign(&mut self, now: Millis, session: &SessionId) -> Millis {
-        let folder = self.world.layout.session(session);
-        let cpu = client::cpu_time(&folder).ok().flatten();
-        let output = modified(&folder.join(windlass_adapters::shim::TRANSCRIPT));
-        let seen = self.evidence.entry(session.clone()).or_insert(Evidence { sign: now, output, cpu });
-        if seen.cpu != cpu || seen.output != output {
-            *seen = Evidence { sign: now, output, cpu };
+        let signs = self.outside.signs(session);
+        let seen = self.evidence.entry(session.clone()).or_insert(Evidence { at: now, signs });
+        if seen.signs != signs {
+            *seen = Evidence { at: now, signs };
         }
-        seen.sign
+        seen.at
     }
 
-    /// Asks every process to end, then waits for each.
     pub(crate) fn stop_all_processes(&mut self) {
-        let sessions = self.book.identities.keys().map(|name| self.world.layout.session(name));
-        let builds = self.book.builds.keys().map(|id| self.world.layout.build(id));
-        let folders: Vec<_> = sessions.chain(builds).filter(|folder| folder.exists()).collect();
-        for folder in folders.iter().filter(|folder| client::alive(folder).unwrap_or(true)) {
-            if let Err(error) = client::request_stop(folder) {
-                tracing::error!(%error, "cannot ask a shim to stop");
-            }
-        }
-        for folder in &folders {
-            if let Err(error) = client::wait_gone(folder).and_then(|()| client::kill_leftovers(folder)) {
-                tracing::error!(%error, "cannot end a shim");
-            }
-        }
+        let sessions = self.book.identities.keys().cloned().collect();
+        let builds = self.book.builds.keys().cloned().collect();
+        self.outside.stop_all(sessions, builds);
     }
-}
-
-fn modified(path: &std::path::Path) -> Option<Millis> {
-    let time = path.metadata().ok()?.modified().ok()?;
-    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok().map(Millis)
 }

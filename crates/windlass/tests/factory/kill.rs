@@ -33,7 +33,10 @@ fn forty_kills_of_the_daemon_change_nothing() {
     let said = machine.run(&["-C", "todo", "down"]);
     assert!(said.out.contains("0 processes left"), "{said:?}");
     assert!(daemon.wait().unwrap().success());
-    assert_eq!(outcome(&machine), calm, "seed {}", chance.seed);
+    let disturbed = outcome(&machine);
+    let other = disturbed.iter().filter(|(number, seen)| calm.get(number) != Some(seen));
+    let stories: Vec<String> = other.map(|(number, _)| story(&machine, *number)).collect();
+    assert_eq!(disturbed, calm, "seed {}\n{}", chance.seed, stories.join("\n"));
     nothing_is_left_over(&machine);
 }
 
@@ -67,6 +70,11 @@ fn outcome(machine: &Machine) -> BTreeMap<u64, Value> {
         (number, value)
     });
     seen.collect()
+}
+
+/// Every event of an issue, to see where it went another way.
+fn story(machine: &Machine, number: u64) -> String {
+    machine.run(&["-C", "todo", "events", "--json", "--issue", &number.to_string()]).out
 }
 
 fn nothing_is_left_over(machine: &Machine) {
