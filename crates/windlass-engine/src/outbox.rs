@@ -49,8 +49,9 @@ impl Outbox {
     /// A task has ended: what was ordered before for its work is void, unless it is being done right now.
     pub fn cancel(&mut self, owner: &TaskId) {
         if let Some(line) = self.lines.get_mut(&Line::Task(owner.clone(), Lane::Work)) {
-            line.retain(|order| self.running.contains(&order.key));
-            self.void.extend(line.iter().map(|order| order.key.clone()));
+            let void = |order: &&Order| order.effect.ends_with_task();
+            line.retain(|order| self.running.contains(&order.key) || !order.effect.ends_with_task());
+            self.void.extend(line.iter().filter(void).map(|order| order.key.clone()));
         }
     }
 
@@ -156,6 +157,17 @@ mod tests {
         assert!(ready(&mut outbox, 0).is_empty());
         outbox.done(&EffectKey::new("a1"));
         assert_eq!(ready(&mut outbox, 0), ["a2"]);
+    }
+
+    #[test]
+    fn a_session_that_was_to_be_stopped_is_stopped_though_its_task_has_ended() {
+        let mut outbox = Outbox::default();
+        outbox.add(work("a1", "a"));
+        let session = windlass_core::id::SessionId::stored("review-7.1-1");
+        outbox.add(order("a2", Some("a"), Effect::StopSession { session }));
+        outbox.cancel(&TaskId::stored("a"));
+        assert_eq!(ready(&mut outbox, 0), ["a2"]);
+        assert!(!outbox.is_void(&EffectKey::new("a2")));
     }
 
     #[test]

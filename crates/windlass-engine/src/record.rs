@@ -8,7 +8,7 @@ use windlass_core::id::{BuildId, EffectKey, IssueNumber, SessionId, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::policy::Policy;
 use windlass_core::session::{Hook, Identity, IdentityStatus, Role, WorkPhase};
-use windlass_core::task::{self, Effect, Event, Lane, Start, State, Step, Task};
+use windlass_core::task::{self, Effect, Event, Start, State, Step, Task};
 use windlass_core::time::Millis;
 use windlass_core::{message, text};
 use windlass_store::{Op, Store, StoreError, Which, Write};
@@ -255,13 +255,11 @@ impl Book {
         orders.collect()
     }
 
-    /// What was ordered for the task's work is void, also what stands on this page. Notes to people go out.
+    /// What was ordered for the task's work is void, also what stands on this page.
     fn cancel(&mut self, at: Millis, id: &TaskId) {
         self.put(Op::CancelEffects { owner: id.clone(), at });
         self.page.cancelled.push(id.clone());
-        self.page
-            .orders
-            .retain(|order| order.owner.as_ref() != Some(id) || order.effect.lane() == Lane::Notes);
+        self.page.orders.retain(|order| order.owner.as_ref() != Some(id) || !order.effect.ends_with_task());
     }
 
     fn intend(&mut self, at: Millis, task: &Task, orders: Vec<Order>) {

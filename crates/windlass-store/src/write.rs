@@ -60,7 +60,7 @@ pub enum Op {
         error: String,
         at: Millis,
     },
-    /// Cancels what still waits in the owner's work lane. Notes to people go out all the same.
+    /// Cancels what waits for the owner and ends with it.
     CancelEffects {
         owner: TaskId,
         at: Millis,

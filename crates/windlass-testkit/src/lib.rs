@@ -1,4 +1,5 @@
 //! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
 
+pub mod model;
 pub mod queue_sim;
 pub mod samples;

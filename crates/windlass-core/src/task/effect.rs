@@ -162,6 +162,12 @@ impl Effect {
         }
     }
 
+    /// Whether the end of its task makes it void. What is said to people goes out all the same, and a session that
+    /// was to be stopped is stopped: nobody else remembers its process.
+    pub fn ends_with_task(&self) -> bool {
+        self.lane() == Lane::Work && !matches!(self, Self::StopSession { .. })
+    }
+
     pub fn lane(&self) -> Lane {
         match self {
             Self::MakeWorkspace { .. }

@@ -140,3 +140,20 @@ fn event_state_and_orders_are_one_write() {
     );
     assert_eq!(desk.pending().last().unwrap(), "fetch_work");
 }
+
+#[test]
+fn a_replaced_session_is_stopped_though_the_task_ends_first() {
+    let mut desk = Desk::new();
+    let task = desk.claim();
+    let session = desk.book.tasks[&task].session.clone();
+    let crashed = Event::AgentCrashed { session: session.clone(), how: task::Crash::Silent };
+    desk.book.happened(AT, &task, &Event::SessionStarted { session });
+    desk.book.happened(AT, &task, &crashed);
+    desk.write();
+    assert!(desk.pending().contains(&"start_session".to_owned()));
+    desk.book.happened(AT, &task, &abandon());
+    desk.write();
+    let stops = desk.pending().iter().filter(|name| *name == "stop_session").count();
+    assert_eq!(stops, 2, "the silent session and its successor: {:?}", desk.pending());
+    assert!(!desk.pending().contains(&"start_session".to_owned()));
+}

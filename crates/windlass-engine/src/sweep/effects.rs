@@ -5,7 +5,7 @@ use windlass_core::build::BuildOutcome;
 use windlass_core::id::EffectKey;
 use windlass_core::journal::FactoryFact;
 use windlass_core::session::IdentityStatus;
-use windlass_core::task::{Effect, Event, Lane};
+use windlass_core::task::{Effect, Event};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
@@ -180,7 +180,7 @@ impl Heart {
     /// The task ended while the effect ran, even if that is not written down yet: nobody waits for it.
     fn is_void(&self, order: &Order) -> bool {
         let ended = order.owner.as_ref().is_some_and(|task| self.book.cancels(task));
-        self.outbox.is_void(&order.key) || (ended && order.effect.lane() == Lane::Work)
+        self.outbox.is_void(&order.key) || (ended && order.effect.ends_with_task())
     }
 
     fn log_effect(&mut self, now: Millis, order: &Order, fact: FactoryFact) {

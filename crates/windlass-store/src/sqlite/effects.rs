@@ -89,13 +89,18 @@ pub(super) fn failed(conn: &Connection, key: &EffectKey, error: &str, at: Millis
 }
 
 pub(super) fn cancel(conn: &Connection, owner: &TaskId, at: Millis) -> Result<(), StoreError> {
-    conn.prepare_cached(
-        "UPDATE effect SET status = 'cancelled', ended_at = ?3
-         WHERE owner = ?1 AND lane = ?2 AND status = 'intent'",
-    )
-    .and_then(|mut statement| statement.execute(params![owner.as_str(), word(Lane::Work), at.0]))
-    .map_err(fault(conn, "cancel effects"))?;
-    Ok(())
+    let cancel = || {
+        let waiting = format!("SELECT {COLUMNS} FROM effect WHERE owner = ?1 AND status = 'intent'");
+        let mut waiting = conn.prepare_cached(&waiting)?;
+        let waiting: rusqlite::Result<Vec<_>> = waiting.query_map([owner.as_str()], read_order)?.collect();
+        let mut void =
+            conn.prepare_cached("UPDATE effect SET status = 'cancelled', ended_at = ?2 WHERE key = ?1")?;
+        for order in waiting?.iter().filter(|order| order.effect.ends_with_task()) {
+            void.execute(params![order.key.as_str(), at.0])?;
+        }
+        Ok(())
+    };
+    cancel().map_err(fault(conn, "cancel effects"))
 }
 
 fn change(conn: &Connection, key: &EffectKey, sql: &str, holes: impl Params) -> Result<(), StoreError> {

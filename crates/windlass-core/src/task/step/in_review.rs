@@ -2,34 +2,20 @@
 
 use super::{Move, Stale, Step, anywhere, in_ci};
 use crate::forge::ReviewDecision;
-use crate::id::{SessionId, Sha};
+use crate::id::Sha;
 use crate::message;
 use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State};
 use crate::verdict::{CriticReport, Decision, ledger_after};
 
-pub(super) fn on(
-    m: Move<'_>,
-    head: &Sha,
-    tree: &Sha,
-    review: &SessionId,
-    event: &Event,
-) -> Result<Step, Stale> {
+pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<Step, Stale> {
     match event {
-        Event::VerdictGiven { report } if report.head == *head => verdict(m, tree, review, report),
-        Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, review, why),
+        Event::VerdictGiven { report } if report.head == *head => verdict(m, tree, report),
+        Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, why),
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
-        Event::WorkFetched { head: new, tree, .. } => {
-            in_ci::new_head(stop_review(m, review), head, new, tree)
-        }
-        Event::Told { by, text } => {
-            stop_review(m, review).send_back(Feedback::Told { by: by.clone(), text: text.clone() })
-        }
-        Event::Due { deadline: Deadline::Critic } => {
-            stop_review(m, review).ask(message::critic_timeout(head))
-        }
-        Event::EffectFailed { effect, why } => {
-            stop_review(m, review).ask(message::effect_failed(effect, why))
-        }
+        Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
+        Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),
+        Event::Due { deadline: Deadline::Critic } => m.ask(message::critic_timeout(head)),
+        Event::EffectFailed { effect, why } => m.ask(message::effect_failed(effect, why)),
         Event::UsageSeen { .. }
         | Event::ChangeOpened { .. }
         | Event::MergeComplete { .. }
@@ -59,13 +45,7 @@ pub(super) fn on(
     }
 }
 
-fn stop_review<'a>(mut m: Move<'a>, review: &SessionId) -> Move<'a> {
-    m.order(Effect::StopSession { session: review.clone() });
-    m
-}
-
-fn verdict(m: Move<'_>, tree: &Sha, review: &SessionId, report: &CriticReport) -> Result<Step, Stale> {
-    let mut m = stop_review(m, review);
+fn verdict(mut m: Move<'_>, tree: &Sha, report: &CriticReport) -> Result<Step, Stale> {
     m.task.findings = ledger_after(&m.task.findings, report);
     let body = message::review(&m.task, report);
     let decision = match report.verdict {
@@ -88,8 +68,7 @@ fn verdict(m: Move<'_>, tree: &Sha, review: &SessionId, report: &CriticReport) -
 }
 
 /// No verdict is never an approval: one more session, then a person is asked.
-fn no_verdict(m: Move<'_>, head: &Sha, tree: &Sha, review: &SessionId, why: &str) -> Result<Step, Stale> {
-    let mut m = stop_review(m, review);
+fn no_verdict(mut m: Move<'_>, head: &Sha, tree: &Sha, why: &str) -> Result<Step, Stale> {
     if m.task.tally.no_verdicts >= 1 {
         return m.ask(message::no_verdict(head, why));
     }

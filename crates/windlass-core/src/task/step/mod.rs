@@ -90,7 +90,7 @@ pub fn step(policy: &Policy, task: &Task, at: Millis, event: &Event) -> Result<S
             at_work::on(move_, event)
         }
         State::AwaitingCi { head, tree } => in_ci::on(move_, head, tree, event),
-        State::AwaitingCritic { head, tree, review } => in_review::on(move_, head, tree, review, event),
+        State::AwaitingCritic { head, tree, .. } => in_review::on(move_, head, tree, event),
         State::Queued { head, .. } => in_queue::on(move_, head, event),
         State::AwaitingSlot { .. } | State::AwaitingHuman { .. } | State::Limited { .. } => {
             waiting::on(move_, event)
@@ -130,7 +130,11 @@ impl<'a> Move<'a> {
     }
 
     fn go(mut self, state: State) -> Result<Step, Stale> {
-        self.task.state = state;
+        let before = std::mem::replace(&mut self.task.state, state);
+        // Whoever leaves the critic, for whatever reason, leaves no critic behind.
+        if let State::AwaitingCritic { review, .. } = before {
+            self.order(Effect::StopSession { session: review });
+        }
         self.task.since = self.at;
         self.stay()
     }
@@ -159,7 +163,7 @@ impl<'a> Move<'a> {
 
     /// Ends without success: one comment, the right label, the workspace stays.
     fn abandon(mut self, reason: AbandonReason) -> Result<Step, Stale> {
-        self.stop_sessions();
+        self.stop_session();
         let labels = &self.policy.labels;
         let (add, restore) = match &reason {
             AbandonReason::Iterations => (labels.needs_review.clone(), None),
@@ -187,7 +191,7 @@ impl<'a> Move<'a> {
 
     /// Ends with the work on main, or not needed: nothing of it stays behind.
     fn finish(mut self, state: State, comment: String, ending: Option<Ending>) -> Result<Step, Stale> {
-        self.stop_sessions();
+        self.stop_session();
         self.order(Effect::RemoveWorkspace { branch: self.task.branch.clone() });
         if let Some(ending) = ending {
             self.order(Effect::EndChange { ending });
@@ -200,10 +204,7 @@ impl<'a> Move<'a> {
         self.go(state)
     }
 
-    fn stop_sessions(&mut self) {
+    fn stop_session(&mut self) {
         self.order(Effect::StopSession { session: self.task.session.clone() });
-        if let State::AwaitingCritic { review, .. } = &self.task.state {
-            self.order(Effect::StopSession { session: review.clone() });
-        }
     }
 }
