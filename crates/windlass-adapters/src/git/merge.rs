@@ -41,7 +41,7 @@ impl BareRepo {
         message: &str,
         at: Millis,
     ) -> Result<Sha, GitError> {
-        let date = format!("@{} +0000", at.0.max(0) / 1_000);
+        let date = date(at);
         let mut call = self.call().env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
         call = call.args(["commit-tree", tree.as_str()]);
         for parent in parents {
@@ -49,4 +49,9 @@ impl BareRepo {
         }
         call.args(["-F", "-"]).input(message).done()?.sha()
     }
+}
+
+/// A point in time as git takes it.
+pub(super) fn date(at: Millis) -> String {
+    format!("@{} +0000", at.0.max(0) / 1_000)
 }

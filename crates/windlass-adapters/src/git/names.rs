@@ -1,5 +1,7 @@
 //! Which names may become part of a ref: stricter than git itself, so that no name means anything else anywhere.
 
+use windlass_core::id::Sha;
+
 use super::error::GitError;
 
 /// The full name of a branch, if `branch` is a harmless name.
@@ -18,6 +20,11 @@ pub(super) fn work_ref(branch: &str) -> Result<String, GitError> {
 pub(super) fn elsewhere_ref(branch: &str) -> Result<String, GitError> {
     checked(branch)?;
     Ok(format!("refs/windlass/elsewhere/{branch}"))
+}
+
+/// Where it is kept as what a head came to main.
+pub(super) fn landed_ref(head: &Sha) -> String {
+    format!("refs/windlass/landed/{head}")
 }
 
 /// A full ref name such as `refs/windlass/run/7`.

@@ -7,7 +7,7 @@ use windlass_core::id::Sha;
 
 use super::bare::BareRepo;
 use super::error::GitError;
-use super::names::{full_ref, head_ref};
+use super::names::{full_ref, head_ref, landed_ref};
 use crate::files;
 
 /// Where a ref must be for a change to go through.
@@ -16,6 +16,13 @@ pub enum Expect<'a> {
     At(&'a Sha),
     Absent,
     Anything,
+}
+
+/// A head that lands, and the commit of main's own line that it becomes.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark<'a> {
+    pub head: &'a Sha,
+    pub commit: &'a Sha,
 }
 
 /// The result of a change that only one of several can win.
@@ -65,6 +72,56 @@ impl BareRepo {
     /// Moves a branch, with a line in its reflog. The only way main ever moves.
     pub fn land(&self, branch: &str, expected: &Sha, new: &Sha) -> Result<Swap, GitError> {
         self.swap(&head_ref(branch)?, new, Expect::At(expected), Some("windlass: landed"))
+    }
+
+    /// Moves a branch and says in the same transaction as what each head came there: all of it or nothing.
+    /// One process, and one for each mark that is not a file of its own; two more when it did not work.
+    pub fn land_marked(
+        &self,
+        branch: &str,
+        expected: &Sha,
+        new: &Sha,
+        marks: &[Mark<'_>],
+    ) -> Result<Swap, GitError> {
+        let name = head_ref(branch)?;
+        let mut input = format!("start\nupdate {name} {new} {expected}\n");
+        let nothing = "0".repeat(new.as_str().len());
+        for mark in marks {
+            let old = self.landed_as(mark.head)?;
+            let old = old.as_ref().map_or(nothing.as_str(), Sha::as_str);
+            input.push_str(&format!("update {} {} {old}\n", landed_ref(mark.head), mark.commit));
+        }
+        input.push_str("prepare\ncommit\n");
+        let call =
+            self.call().args(["update-ref", "--no-deref", "--create-reflog", "-m", "windlass: landed"]);
+        let Err(error) = call.arg("--stdin").input(input).done() else { return Ok(Swap::Done) };
+        match self.read_ref(&name)? {
+            Some(actual) if actual == *new => Ok(Swap::Done),
+            Some(actual) if actual == *expected => Err(error),
+            actual => Ok(Swap::Lost { actual }),
+        }
+    }
+
+    /// Whether `tip` holds `head`: as an ancestor, or as the commit that it became when it landed. One process, two if
+    /// it landed as another commit.
+    pub fn contains(&self, tip: &Sha, head: &Sha) -> Result<bool, GitError> {
+        if self.is_ancestor(head, tip)? {
+            return Ok(true);
+        }
+        match self.landed_as(head)? {
+            Some(commit) => self.is_ancestor(&commit, tip),
+            None => Ok(false),
+        }
+    }
+
+    /// The commit that a head became when it landed, if that is another one.
+    fn landed_as(&self, head: &Sha) -> Result<Option<Sha>, GitError> {
+        let name = landed_ref(head);
+        match loose_ref(self.path(), &name) {
+            Some(commit) => Ok(Some(commit)),
+            None if self.path().join("packed-refs").exists() => self.read_ref(&name),
+            None => Ok(None),
+        }
     }
 
     /// Deletes `name`, if it is where `expected` says; a ref that is not there is deleted already.

@@ -76,7 +76,7 @@ impl BareRepo {
         let clean = fetched.as_ref().filter(|known| known.tree == tree && parents.len() == 1);
         if let Some(known) = clean
             && left_out.is_empty()
-            && self.is_ancestor(&known.head, &self.main_ref()?.1)?
+            && self.contains(&self.main_ref()?.1, &known.head)?
         {
             return Ok(None);
         }

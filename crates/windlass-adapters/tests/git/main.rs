@@ -5,6 +5,7 @@ mod clone;
 mod hostile;
 mod merge;
 mod refs;
+mod replay;
 mod rescue;
 mod slot;
 mod support;
