@@ -4,8 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BuildId, Recipe, Sha, TaskId};
+use crate::policy::Limits;
 use crate::task::BuildLane;
-use crate::time::Millis;
+use crate::time::{Millis, Span};
+
+/// Whoever should have ended a build at its limit, or told us of its end, is lost after this much more.
+const GRACE: Span = Span::mins(1);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
@@ -20,6 +24,10 @@ pub struct Build {
     pub nth: u32,
     pub status: BuildStatus,
     pub queued_at: Millis,
+    /// When it got a slot.
+    #[serde(default)]
+    pub slot_at: Option<Millis>,
+    /// When it was first seen to run.
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
 }
@@ -47,6 +55,29 @@ pub enum BuildOutcome {
     Broke {
         why: String,
     },
+    /// Nobody needed it any more: says nothing about the tree or the machine.
+    Cancelled,
+}
+
+impl Build {
+    /// When it is taken for lost, and why, if nobody says anything before.
+    pub fn deadline(&self, limits: &Limits) -> Option<(Millis, &'static str)> {
+        match (&self.status, self.slot_at, self.started_at) {
+            (BuildStatus::Running { .. }, _, Some(started)) => {
+                Some((started + limits.ci + GRACE, "it ran past its deadline"))
+            }
+            (BuildStatus::Running { .. }, Some(given), None) => {
+                Some((given + limits.ci_start, "it never started"))
+            }
+            (BuildStatus::Running { .. }, None, None) => None,
+            (BuildStatus::Waiting | BuildStatus::Ended { .. }, _, _) => None,
+        }
+    }
+
+    /// How long it ran.
+    pub fn took(&self) -> Option<Span> {
+        Some(self.ended_at?.since(self.started_at?))
+    }
 }
 
 impl BuildStatus {
@@ -57,6 +88,7 @@ impl BuildStatus {
             Self::Ended { outcome: BuildOutcome::Passed { .. } } => "passed",
             Self::Ended { outcome: BuildOutcome::Failed { .. } } => "failed",
             Self::Ended { outcome: BuildOutcome::Broke { .. } } => "broke",
+            Self::Ended { outcome: BuildOutcome::Cancelled } => "cancelled",
         }
     }
 }

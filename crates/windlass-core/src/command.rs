@@ -19,7 +19,35 @@ pub enum Command {
     },
     /// Nothing new is started and no session is resumed; what runs goes on.
     Pause,
+    /// Takes work again, and lets the queue go on too.
     Resume,
+    /// Nothing lands and nothing is tested for the queue; its entries stay.
+    QueuePause {
+        reason: String,
+    },
+    QueueResume,
+    /// This one lands before its turn.
+    QueueFront {
+        issue: IssueNumber,
+    },
+    /// This one leaves the queue; its work is kept.
+    QueueDrop {
+        issue: IssueNumber,
+    },
+}
+
+impl Command {
+    /// The issue that it is about.
+    pub fn issue(&self) -> Option<IssueNumber> {
+        match self {
+            Self::Tell { issue, .. }
+            | Self::Retry { issue }
+            | Self::Abandon { issue }
+            | Self::QueueFront { issue }
+            | Self::QueueDrop { issue } => Some(*issue),
+            Self::Pause | Self::Resume | Self::QueuePause { .. } | Self::QueueResume => None,
+        }
+    }
 }
 
 /// What became of a command.

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::build::BuildOutcome;
 use crate::command::Command;
 use crate::id::{BuildId, EffectKey, IssueNumber, Recipe, SessionId, Sha, TaskId};
+use crate::queue::History;
 use crate::session::{Role, WorkPhase};
 use crate::task::{BuildLane, Event};
-use crate::time::Millis;
+use crate::time::{Millis, Span};
 
 /// One line of the log, before it has a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,16 +96,38 @@ pub enum FactoryFact {
         build: BuildId,
         from: Sha,
         head: Sha,
+        /// What the change looks like on main.
+        #[serde(default)]
+        history: History,
+    },
+    /// The change could not land in the wanted form: its commits do not give the tested tree one by one.
+    LandedOtherwise {
+        head: Sha,
+        wanted: History,
+        history: History,
     },
     /// Main was moved by somebody else.
     MainMovedOutside {
         from: Sha,
         to: Sha,
     },
+    /// What the tests say of a main that somebody else made.
+    OutsideMainTested {
+        commit: Sha,
+        result: String,
+    },
+    /// By a person, or by the queue itself.
     QueuePaused {
         reason: String,
+        #[serde(default)]
+        by: Option<String>,
     },
     QueueResumed,
+    /// An entry has waited for too long.
+    QueueAlarm {
+        waited: Span,
+        held: String,
+    },
     Decided {
         decision: String,
     },
@@ -165,9 +188,12 @@ impl FactoryFact {
             Self::BuildStarted { .. } => "build_started",
             Self::BuildEnded { .. } => "build_ended",
             Self::Landed { .. } => "landed",
+            Self::LandedOtherwise { .. } => "landed_otherwise",
             Self::MainMovedOutside { .. } => "main_moved_outside",
+            Self::OutsideMainTested { .. } => "outside_main_tested",
             Self::QueuePaused { .. } => "queue_paused",
             Self::QueueResumed => "queue_resumed",
+            Self::QueueAlarm { .. } => "queue_alarm",
             Self::Decided { .. } => "decided",
             Self::CommandTaken { .. } => "command_taken",
             Self::Paused => "paused",

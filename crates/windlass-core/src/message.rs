@@ -1,8 +1,12 @@
 //! Every sentence that Windlass says to an agent or writes on a forge.
 
+mod landing;
+
+pub use landing::{merge_commit, merge_several, merge_subject, replayed, squash_commit};
+
 use std::fmt::Write as _;
 
-use crate::id::{IssueNumber, Sha};
+use crate::id::Sha;
 use crate::task::{AbandonReason, Crash, Feedback, Rejection, State, Task};
 use crate::text::{bounded, clean, one_line};
 use crate::verdict::{CriticComment, CriticReport, Decision, FindingStatus};
@@ -185,6 +189,13 @@ pub fn conflicts_again(files: &[String]) -> String {
     format!("The change conflicts with main again and again:\n{}", list(files))
 }
 
+pub fn withdrawn(by: &str) -> String {
+    format!(
+        "{} took the change out of the merge queue. `windlass tell` sends its session on, `windlass abandon` ends it.",
+        one_line(by, 100)
+    )
+}
+
 /// The comment that asks a person.
 pub fn question(task: &Task, question: &str) -> String {
     format!(
@@ -196,21 +207,6 @@ pub fn question(task: &Task, question: &str) -> String {
 
 pub fn change_body(task: &Task) -> String {
     format!("Closes {}.\n\nMade by {} on `{}`.", task.issue, task.session, task.branch)
-}
-
-pub fn merge_subject(task: &Task) -> String {
-    format!("Merge {}: {}", task.issue, one_line(&task.title, 60))
-}
-
-/// The message of the commit that lands what was tested together; each change has its own merge below it.
-pub fn merge_several(issues: &[IssueNumber]) -> String {
-    let names: Vec<String> = issues.iter().map(ToString::to_string).collect();
-    format!("Merge {}\n\nTested as one; the merge of each change lies below.\n", names.join(", "))
-}
-
-/// The message of the commit that lands a change; the trailers answer "which task was this?" from git alone.
-pub fn merge_commit(task: &Task, head: &Sha) -> String {
-    format!("{}\n\nWindlass-Task: {}\nWindlass-Head: {head}\n", merge_subject(task), task.id)
 }
 
 pub fn merged(task: &Task, commit: &Sha) -> String {

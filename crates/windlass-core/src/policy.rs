@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::queue::{self, History};
 use crate::time::Span;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,16 @@ pub struct Policy {
     pub caps: Caps,
     pub limits: Limits,
     pub labels: Labels,
+    pub queue: QueueRules,
+}
+
+/// How changes get to main.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueRules {
+    pub policy: queue::Policy,
+    pub history: History,
+    /// An entry that waits longer is named.
+    pub alarm: Span,
 }
 
 /// How often something may happen before it ends in a state that a person sees.
@@ -36,6 +47,8 @@ pub struct Limits {
     pub session: Span,
     /// One CI run.
     pub ci: Span,
+    /// From a slot to the first sign of a CI run.
+    pub ci_start: Span,
     /// From push to verdict, waiting for a CI slot included.
     pub ci_wait: Span,
     pub critic: Span,
@@ -67,7 +80,14 @@ impl Default for Policy {
             caps: Caps::default(),
             limits: Limits::default(),
             labels: Labels::default(),
+            queue: QueueRules::default(),
         }
+    }
+}
+
+impl Default for QueueRules {
+    fn default() -> Self {
+        Self { policy: queue::Policy::default(), history: History::default(), alarm: Span::hours(2) }
     }
 }
 
@@ -91,6 +111,7 @@ impl Default for Limits {
         Self {
             session: Span::hours(2),
             ci: Span::mins(30),
+            ci_start: Span::mins(2),
             ci_wait: Span::hours(2),
             critic: Span::hours(3),
             renotify: Span::hours(6),

@@ -1,11 +1,12 @@
 //! The queue's plan on small cases: what others shipped as bugs, and the rules that the simulation cannot show.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::queue::rate::{self, Rate};
 use windlass_core::queue::{
-    Act, Change, Entry, Link, Policy, Run, RunState, Stand, Verdict, View, forget, plan,
+    Act, Change, Entry, Flake, Flakes, History, Link, MainIs, Policy, Run, RunState, Stand, Verdict, View,
+    forget, plan,
 };
 use windlass_core::time::Millis;
 
@@ -28,11 +29,11 @@ fn view(policy: Policy, slots: usize, names: &str) -> View {
     View {
         policy,
         main: sha("main"),
-        main_green: true,
+        main_is: MainIs::Green,
         entries: names.split_whitespace().enumerate().map(entry).collect(),
         runs: Vec::new(),
         landed: BTreeSet::new(),
-        flaky: BTreeSet::new(),
+        flaky: Flakes::default(),
         rate: Rate::default(),
         slots,
         paused: None,
@@ -44,7 +45,7 @@ fn run(base: &str, names: &str, state: RunState) -> Run {
     let mut path = base.to_owned();
     let links = names.split_whitespace().map(|name| {
         path = format!("{path}{name}");
-        Link { change: change(name), candidate: sha(&path), tree: sha(&path) }
+        Link { change: change(name), candidate: sha(&path), tree: sha(&path), history: History::Merge }
     });
     Run { base: sha(base), links: links.collect(), state }
 }
@@ -65,6 +66,7 @@ fn words(view: &View) -> Vec<String> {
     let word = |act: Act| match act {
         Act::Test { changes, verdict: Verdict::Known } => format!("test {}", names(&mut changes.iter())),
         Act::Test { changes, verdict: Verdict::Again } => format!("again {}", names(&mut changes.iter())),
+        Act::Cancel { run } => format!("cancel {}", names(&mut run.links.iter().map(|link| &link.change))),
         Act::Land { links } => format!("land {}", names(&mut links.iter().map(|link| &link.change))),
         Act::Return { change, .. } => format!("return {}", change.task),
         Act::Eject { change, .. } => format!("eject {}", change.task),
@@ -109,12 +111,11 @@ fn a_green_prefix_lands_whatever_was_red_below_it() {
     let mut chain = view(Policy::Chain, 2, "a b c");
     chain.runs = vec![run("main", "a", red("flaky")), run("main", "a b", RunState::Green)];
     assert_eq!(words(&chain), ["land a b"]);
-    forget(&mut chain);
-    assert_eq!(
-        chain.flaky,
-        BTreeSet::from(["flaky".to_owned()]),
-        "its red is no reason, so the test is flaky"
-    );
+    forget(&mut chain, Millis(5));
+    forget(&mut chain, Millis(9));
+    let flake = Flake { count: 1, first: Millis(5), last: Millis(5), tree: sha("maina") };
+    let ledger = BTreeMap::from([("flaky".to_owned(), flake)]);
+    assert_eq!(*chain.flaky.tests(), ledger, "its red is no reason, so the test is flaky; counted once");
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn the_same_failing_tests_as_the_group_that_suspected_it_are_enough() {
     assert_eq!(words(&same), ["eject a"]);
     same.runs[1] = run("main", "a", red("other"));
     assert!(!words(&same).contains(&"eject a".to_owned()));
-    same.flaky.insert("t".into());
+    same.flaky.note(&sha("x"), &["t".into()], Millis(0));
     same.runs[1] = run("main", "a", red("t"));
     assert!(!words(&same).contains(&"eject a".to_owned()), "that test fails without a reason");
 }
@@ -193,7 +194,7 @@ fn a_head_that_never_gets_a_test_does_not_block_those_behind_it() {
 #[test]
 fn main_itself_is_tested_before_somebody_is_blamed_on_an_unknown_main() {
     let mut unknown = view(Policy::Serial, 1, "a");
-    unknown.main_green = false;
+    unknown.main_is = MainIs::Untested;
     unknown.runs = vec![run("main", "a", red("t")), run("main", "a", red("t"))];
     assert_eq!(words(&unknown)[0], "test ");
     unknown.runs.push(run("main", "", red("t")));
@@ -274,6 +275,6 @@ fn needed_slots_and_expected_waits_follow_the_bound() {
     assert_eq!(rate::needed_slots(0.1, 0.05), 1);
     assert_eq!(rate::needed_slots(5.3, 0.05), 4);
     assert_eq!(rate::needed_slots(21.0, 0.05), 13);
-    assert!(rate::expected_tests(0, 0.05, 4) < rate::expected_tests(9, 0.05, 4));
-    assert!(rate::expected_tests(9, 0.05, 8) < rate::expected_tests(9, 0.05, 4));
+    let ladder = |slots| rate::landed_per_test(Policy::Ladder, 0.05, slots);
+    assert!(ladder(4) < ladder(8) && rate::landed_per_test(Policy::Serial, 0.05, 8) < ladder(1));
 }

@@ -142,6 +142,7 @@ impl Heart {
         self.take_commands(now)?;
         self.read_issues(now);
         self.deadlines(now);
+        self.build_deadlines(now);
         self.heartbeat(now);
         if let Some(built) = self.queue.linked.take() {
             self.chain_built(now, built)?;
@@ -206,6 +207,8 @@ impl Heart {
         deadlines
             .chain(self.outbox.next_wake())
             .chain(self.retry_at.filter(|at| *at > now))
+            .chain(self.next_build_deadline())
+            .chain(self.next_alarm())
             .chain([self.next_poll, self.next_heartbeat])
             .fold(now + LONGEST_WAIT, Millis::min)
     }

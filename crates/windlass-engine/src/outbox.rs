@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use windlass_core::id::{EffectKey, TaskId};
+use windlass_core::id::{BuildId, EffectKey, TaskId};
 use windlass_core::task::{Effect, Lane};
 use windlass_core::time::Millis;
 use windlass_store::{Store, StoreError};
@@ -13,7 +13,9 @@ use crate::record::Order;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Line {
     Task(TaskId, Lane),
-    /// Effects without an owner are each a line of their own.
+    /// The name of a build's candidate: kept, then let go.
+    Candidate(BuildId),
+    /// Other effects without an owner are each a line of their own.
     Alone(EffectKey),
 }
 
@@ -123,9 +125,10 @@ impl Outbox {
 }
 
 fn line(order: &Order) -> Line {
-    match &order.owner {
-        Some(task) => Line::Task(task.clone(), order.effect.lane()),
-        None => Line::Alone(order.key.clone()),
+    match (&order.owner, &order.effect) {
+        (Some(task), effect) => Line::Task(task.clone(), effect.lane()),
+        (None, Effect::HoldCandidate { build }) => Line::Candidate(build.clone()),
+        (None, _) => Line::Alone(order.key.clone()),
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Outside: Debug + Send {
 
     fn forget_session(&mut self, session: &SessionId);
 
-    /// Wakes the heart when the build's process ends.
+    /// Wakes the heart when the build's process ends, at once if it has. Asking again is fine.
     fn watch_build(&mut self, build: &BuildId);
 
     /// How a build whose process is gone has ended; `None` when we stopped it ourselves and it must run again.

@@ -86,6 +86,7 @@ pub fn events() -> Vec<Event> {
         Event::Ejected { head: head(), failing: vec![], log: String::new() },
         Event::MergeComplete { head: head(), commit: sha(6) },
         Event::AlreadyOnMain { head: head() },
+        Event::Withdrawn { by: "ann".into() },
         Event::Answered { by: "ann".into(), text: "blue".into() },
         Event::Told { by: "ann".into(), text: "hurry".into() },
         Event::AbandonAsked { by: "ann".into() },
@@ -185,8 +186,9 @@ pub fn kind_number(event: &Event) -> usize {
         Event::SlotGranted => 27,
         Event::Due { .. } => 28,
         Event::EffectFailed { .. } => 29,
+        Event::Withdrawn { .. } => 30,
     }
 }
 
-pub const EVENT_KINDS: usize = 30;
+pub const EVENT_KINDS: usize = 31;
 pub const STATE_KINDS: usize = 13;

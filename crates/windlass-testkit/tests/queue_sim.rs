@@ -29,7 +29,7 @@ fn all_policies_keep_the_rules_in_calm_weather() {
 
 #[test]
 fn the_ladder_keeps_the_rules_in_storms() {
-    let storms = Storms { broken: 0.02, pushed: 0.05, withdrawn: 0.1 };
+    let storms = Storms { broken: 0.02, pushed: 0.05, withdrawn: 0.1, fronted: 0.2 };
     for (slots, seeds) in [(1, 0..60), (2, 0..40), (4, 0..20), (8, 0..10)] {
         for (bad, flake) in [(0.05, 0.02), (0.2, 0.0)] {
             days(&Weather { bad, flake, storms, length: 16, ..calm(Policy::Ladder, slots) }, seeds.clone());

@@ -21,7 +21,11 @@ pub(super) struct Known<'a> {
     /// Who is red alone, but not to blame yet.
     pub doubtful: Vec<usize>,
     pub open: Vec<Open>,
+    /// Runs under way that can land nothing and teach nothing.
+    pub useless: Vec<&'a Run>,
     pub flaky: BTreeSet<&'a str>,
+    /// The runs that showed it, with the tests that failed in them.
+    pub flakes: Vec<(&'a Run, &'a [String])>,
     greens: Vec<BTreeSet<usize>>,
 }
 
@@ -54,7 +58,9 @@ impl<'a> Known<'a> {
             least: Vec::new(),
             doubtful: Vec::new(),
             open: Vec::new(),
-            flaky: view.flaky.iter().map(String::as_str).collect(),
+            useless: Vec::new(),
+            flaky: view.flaky.names().collect(),
+            flakes: Vec::new(),
             greens: Vec::new(),
         };
         for (run, members) in view.runs.iter().zip(members) {
@@ -69,7 +75,8 @@ impl<'a> Known<'a> {
         match &run.state {
             RunState::Open => {
                 let lands = run.above(&self.view.main).map(<[_]>::len).filter(|_| !members.gone);
-                self.open.push(Open { members: members.here, lands });
+                let open = Open { members: members.here, lands };
+                if self.is_useless(run, &open) { self.useless.push(run) } else { self.open.push(open) }
             }
             RunState::Green => self.greens.push(members.here.into_iter().collect()),
             RunState::Red { failing, log } => {
@@ -81,12 +88,22 @@ impl<'a> Known<'a> {
                 if suspects.is_empty() {
                     // Everybody in it passed elsewhere: its failing tests fail without a reason.
                     self.flaky.extend(failing.iter().map(String::as_str));
+                    self.flakes.push((run, failing));
                 } else {
                     self.reds.push(Red { members: members.here, suspects, failing, log });
                 }
             }
             RunState::Broke { .. } => {}
         }
+    }
+
+    /// A test of an earlier main; or one whose members have all left, or have all passed and cannot land by it.
+    fn is_useless(&self, run: &Run, open: &Open) -> bool {
+        if run.links.is_empty() {
+            return run.base != self.view.main;
+        }
+        let lands = open.lands.is_some_and(|lands| lands > 0);
+        open.members.is_empty() || (!lands && open.members.iter().all(|at| self.proven[*at]))
     }
 
     /// Red tests in which `at` was the only change that had not passed together with the rest.

@@ -1,17 +1,30 @@
 //! The merge queue as a pure function: what is known in, what to do next out.
 
+mod estimate;
+mod flakes;
+mod front;
+mod hold;
 mod known;
 mod ladder;
+mod memory;
 mod odds;
 pub mod rate;
 mod simple;
 mod view;
 
-pub use view::{Act, Change, Entry, Link, Policy, Run, RunState, Stand, Verdict, View};
+pub use estimate::{Clock, Outlook, outlook};
+pub use flakes::{Flake, Flakes};
+pub use front::Front;
+pub use hold::{Hold, hold};
+pub use memory::{Alarm, Counted, MEMORY_KEY, Memory, Now, PAUSED_KEY, Pause, entries};
+pub use view::{Act, Change, Entry, History, Link, MainIs, Policy, Run, RunState, Stand, Verdict, View};
 
 use std::collections::BTreeSet;
 
 use known::Known;
+
+use crate::id::Sha;
+use crate::time::Millis;
 
 /// Tests that could not run blame nobody; after this many in a row the queue waits for a person.
 const MAX_BROKE: usize = 3;
@@ -37,25 +50,27 @@ pub fn plan(view: &View) -> Vec<Act> {
     }
     let mut known = Known::new(view);
     let blamed = blamed(&known);
-    if blamed.is_empty() {
-        return tests(&mut known);
-    }
-    match main_itself(view) {
-        MainItself::Fine => blamed,
-        MainItself::Asked => tests(&mut known),
-        MainItself::Ask(verdict) => {
-            let mut acts = vec![Act::Test { changes: Vec::new(), verdict }];
-            known.open.push(known::Open { members: Vec::new(), lands: None });
-            acts.extend(tests(&mut known));
-            acts
-        }
-    }
+    let ask = match (blamed.is_empty(), main_itself(view)) {
+        (false, MainItself::Fine) => return blamed,
+        (false, MainItself::Ask(verdict)) => Some(verdict),
+        (false, MainItself::Asked) | (true, _) => None,
+    };
+    let cancelled = known.useless.iter().map(|run| Act::Cancel { run: (*run).clone() });
+    let mut acts: Vec<Act> = cancelled.collect();
+    acts.extend(ask.map(|verdict| test_main(&mut known, verdict)));
+    acts.extend(tests(&mut known));
+    acts.extend(spare_test(&mut known));
+    acts
 }
 
 /// Forgets what says nothing any more, but not which tests have failed without a reason.
-pub fn forget(view: &mut View) {
-    let flaky: BTreeSet<String> = Known::new(view).flaky.into_iter().map(str::to_owned).collect();
-    view.flaky = flaky;
+pub fn forget(view: &mut View, now: Millis) {
+    let known = Known::new(view);
+    let flakes: Vec<(Sha, Vec<String>)> =
+        known.flakes.iter().map(|(run, failing)| (run.tip().clone(), failing.to_vec())).collect();
+    for (tip, failing) in flakes {
+        view.flaky.note(&tip, &failing, now);
+    }
     let here: BTreeSet<&Change> = view.entries.iter().map(|entry| &entry.change).collect();
     let last =
         view.runs.iter().rposition(|run| !matches!(run.state, RunState::Broke { .. } | RunState::Open));
@@ -145,10 +160,28 @@ fn main_itself(view: &View) -> MainItself {
         return MainItself::Ask(Verdict::Again);
     }
     let many = view.rate.ejected_in_a_row() + 1 >= EJECTIONS_IN_A_ROW;
-    match (view.main_green, many) {
-        (true, false) => MainItself::Fine,
-        (true, true) => MainItself::Ask(Verdict::Again),
-        (false, _) => MainItself::Ask(Verdict::Known),
+    match (view.main_is, many) {
+        (MainIs::Green, false) => MainItself::Fine,
+        (MainIs::Green, true) => MainItself::Ask(Verdict::Again),
+        (MainIs::Untested | MainIs::Outside, _) => MainItself::Ask(Verdict::Known),
+    }
+}
+
+fn test_main(known: &mut Known<'_>, verdict: Verdict) -> Act {
+    known.open.push(known::Open { members: Vec::new(), lands: None });
+    Act::Test { changes: Vec::new(), verdict }
+}
+
+/// A main that somebody else made is tested itself as soon as nobody else wants the slot.
+fn spare_test(known: &mut Known<'_>) -> Option<Act> {
+    if known.view.main_is != MainIs::Outside || known.open.len() >= known.view.slots {
+        return None;
+    }
+    match main_itself(known.view) {
+        MainItself::Ask(verdict) if known.open.iter().all(|open| !open.members.is_empty()) => {
+            Some(test_main(known, verdict))
+        }
+        MainItself::Ask(_) | MainItself::Asked | MainItself::Fine => None,
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::view::Policy;
+
 /// Outcomes that are remembered. Older ones say little about today's agents.
 const WINDOW: usize = 200;
 /// The prior: one bad change in twenty.
@@ -65,9 +67,16 @@ pub fn needed_slots(arrivals_per_test: f64, bad: f64) -> usize {
     (1..4_096).find(|slots| count(*slots) >= needed).unwrap_or(4_096)
 }
 
-/// Test times until the entry with so many before it has landed, as far as one can say.
-pub fn expected_tests(before: usize, bad: f64, slots: usize) -> f64 {
-    1.0 + count(before) / (REACHED * bound(bad, slots.max(1)))
+/// Changes that land per test time when many wait, as far as one can say.
+pub fn landed_per_test(policy: Policy, bad: f64, slots: usize) -> f64 {
+    match policy {
+        // Each alone, the red ones once more.
+        Policy::Serial => (1.0 - bad) / (1.0 + bad),
+        // Those of a round of prefixes that come before the first bad one.
+        Policy::Chain => (1..=slots.max(1)).map(|nth| (1.0 - bad).powf(count(nth))).sum(),
+        Policy::Batch => REACHED * bound(bad, 1),
+        Policy::Ladder => REACHED * bound(bad, slots.max(1)),
+    }
 }
 
 pub(super) fn count(n: usize) -> f64 {

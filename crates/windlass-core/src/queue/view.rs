@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::flakes::Flakes;
 use super::rate::Rate;
 use crate::id::{Sha, TaskId};
 use crate::time::Millis;
@@ -45,6 +46,22 @@ pub struct Link {
     pub change: Change,
     pub candidate: Sha,
     pub tree: Sha,
+    /// How the candidate was made of the change.
+    #[serde(default)]
+    pub history: History,
+}
+
+/// What a change looks like on main.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// A merge commit, with the change's own commits below it.
+    #[default]
+    Merge,
+    /// One commit.
+    Squash,
+    /// Each of the change's commits again, on top of main.
+    Rebase,
 }
 
 /// One test of some entries, merged in this order on `base`. Without links it is a test of main itself.
@@ -75,21 +92,30 @@ pub enum RunState {
 pub struct View {
     pub policy: Policy,
     pub main: Sha,
-    /// Main's own tree is known to pass.
-    pub main_green: bool,
-    /// Oldest first.
+    pub main_is: MainIs,
+    /// In the order in which they are to land: oldest first, but for one that a person put first.
     pub entries: Vec<Entry>,
     /// What was tested, oldest first, for as long as it says something about an entry.
     pub runs: Vec<Run>,
     /// Changes of those runs that have landed. Whoever is neither here nor an entry has left in another way.
     pub landed: BTreeSet<Change>,
     /// Tests that are known to fail without a reason.
-    pub flaky: BTreeSet<String>,
+    pub flaky: Flakes,
     pub rate: Rate,
     pub slots: usize,
     pub paused: Option<String>,
     /// A landing is under way; nothing else may move main.
     pub landing: bool,
+}
+
+/// What is known of main itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainIs {
+    /// Its tree is known to pass.
+    Green,
+    Untested,
+    /// Somebody else moved it there, and nobody has tested it.
+    Outside,
 }
 
 /// How entries are put into tests.
@@ -113,6 +139,10 @@ pub enum Act {
     Test {
         changes: Vec<Change>,
         verdict: Verdict,
+    },
+    /// Stop this open run: it can land nothing and says nothing about anybody who waits.
+    Cancel {
+        run: Run,
     },
     /// Move main to the candidate of the last link.
     Land {
@@ -159,7 +189,22 @@ impl Policy {
     }
 }
 
+impl History {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
+}
+
 impl Run {
+    /// The commit that is tested.
+    pub fn tip(&self) -> &Sha {
+        self.links.last().map_or(&self.base, |link| &link.candidate)
+    }
+
     /// The links that landing this run would add to main; `None` if main is not on its way.
     pub fn above(&self, main: &Sha) -> Option<&[Link]> {
         if self.base == *main {

@@ -79,6 +79,15 @@ pub enum Effect {
         build: BuildId,
         slot: u32,
     },
+    /// Ends a build that nobody waits for any more; its slot is free when it is gone.
+    StopBuild {
+        build: BuildId,
+        slot: u32,
+    },
+    /// Keeps the commit of a build in the repository for as long as it waits or runs, and no longer.
+    HoldCandidate {
+        build: BuildId,
+    },
     /// Moves main from `expected` to one commit with the last link's tree, which was tested.
     Land {
         links: Vec<Link>,
@@ -158,6 +167,8 @@ impl Effect {
             Self::EndChange { .. } => "end_change",
             Self::RemoveWorkspace { .. } => "remove_workspace",
             Self::RunBuild { .. } => "run_build",
+            Self::StopBuild { .. } => "stop_build",
+            Self::HoldCandidate { .. } => "hold_candidate",
             Self::Land { .. } => "land",
         }
     }
@@ -182,6 +193,8 @@ impl Effect {
             | Self::StartReview { .. }
             | Self::RemoveWorkspace { .. }
             | Self::RunBuild { .. }
+            | Self::StopBuild { .. }
+            | Self::HoldCandidate { .. }
             | Self::Land { .. } => Lane::Work,
             Self::Comment { .. }
             | Self::SetLabels { .. }

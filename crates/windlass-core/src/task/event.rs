@@ -10,36 +10,118 @@ use crate::verdict::CriticReport;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    WorkspaceReady { base: Sha },
-    SessionStarted { session: SessionId },
-    PhaseSeen { session: SessionId, phase: Phase },
-    PhaseUnknown { session: SessionId, excerpt: String },
-    TurnEnded { session: SessionId },
-    AgentCrashed { session: SessionId, how: Crash },
-    WorkFetched { session: SessionId, head: Sha, tree: Sha },
-    WorkRejected { session: SessionId, why: Rejection },
-    LimitHit { session: SessionId, until: Millis, what: String },
-    UsageSeen { session: SessionId, cost_micro_usd: u64 },
-    ContextWarning { session: SessionId, urgency: Urgency },
-    HandoffComplete { session: SessionId },
-    ChangeOpened { number: ChangeNumber },
-    BuildPassed { tree: Sha },
-    BuildFailed { tree: Sha, failing: Vec<String>, log: String },
-    BuildBroke { tree: Sha, why: String },
-    VerdictGiven { report: CriticReport },
-    NoVerdict { head: Sha, why: String },
-    MergeConflict { head: Sha, files: Vec<String>, commits: Vec<String> },
-    Ejected { head: Sha, failing: Vec<String>, log: String },
-    MergeComplete { head: Sha, commit: Sha },
-    AlreadyOnMain { head: Sha },
-    Answered { by: String, text: String },
-    Told { by: String, text: String },
-    AbandonAsked { by: String },
-    RetryAsked { by: String },
+    WorkspaceReady {
+        base: Sha,
+    },
+    SessionStarted {
+        session: SessionId,
+    },
+    PhaseSeen {
+        session: SessionId,
+        phase: Phase,
+    },
+    PhaseUnknown {
+        session: SessionId,
+        excerpt: String,
+    },
+    TurnEnded {
+        session: SessionId,
+    },
+    AgentCrashed {
+        session: SessionId,
+        how: Crash,
+    },
+    WorkFetched {
+        session: SessionId,
+        head: Sha,
+        tree: Sha,
+    },
+    WorkRejected {
+        session: SessionId,
+        why: Rejection,
+    },
+    LimitHit {
+        session: SessionId,
+        until: Millis,
+        what: String,
+    },
+    UsageSeen {
+        session: SessionId,
+        cost_micro_usd: u64,
+    },
+    ContextWarning {
+        session: SessionId,
+        urgency: Urgency,
+    },
+    HandoffComplete {
+        session: SessionId,
+    },
+    ChangeOpened {
+        number: ChangeNumber,
+    },
+    BuildPassed {
+        tree: Sha,
+    },
+    BuildFailed {
+        tree: Sha,
+        failing: Vec<String>,
+        log: String,
+    },
+    BuildBroke {
+        tree: Sha,
+        why: String,
+    },
+    VerdictGiven {
+        report: CriticReport,
+    },
+    NoVerdict {
+        head: Sha,
+        why: String,
+    },
+    MergeConflict {
+        head: Sha,
+        files: Vec<String>,
+        commits: Vec<String>,
+    },
+    Ejected {
+        head: Sha,
+        failing: Vec<String>,
+        log: String,
+    },
+    MergeComplete {
+        head: Sha,
+        commit: Sha,
+    },
+    AlreadyOnMain {
+        head: Sha,
+    },
+    /// A person took it out of the queue.
+    Withdrawn {
+        by: String,
+    },
+    Answered {
+        by: String,
+        text: String,
+    },
+    Told {
+        by: String,
+        text: String,
+    },
+    AbandonAsked {
+        by: String,
+    },
+    RetryAsked {
+        by: String,
+    },
     IssueClosed,
     SlotGranted,
-    Due { deadline: Deadline },
-    EffectFailed { effect: String, why: String },
+    Due {
+        deadline: Deadline,
+    },
+    EffectFailed {
+        effect: String,
+        why: String,
+    },
 }
 
 /// How a session's process was lost in the middle of its turn.
@@ -123,6 +205,7 @@ impl Event {
             Self::Ejected { .. } => "ejected",
             Self::MergeComplete { .. } => "merge_complete",
             Self::AlreadyOnMain { .. } => "already_on_main",
+            Self::Withdrawn { .. } => "withdrawn",
             Self::Answered { .. } => "answered",
             Self::Told { .. } => "told",
             Self::AbandonAsked { .. } => "abandon_asked",
@@ -160,6 +243,7 @@ impl Event {
             | Self::Ejected { .. }
             | Self::MergeComplete { .. }
             | Self::AlreadyOnMain { .. }
+            | Self::Withdrawn { .. }
             | Self::Answered { .. }
             | Self::Told { .. }
             | Self::AbandonAsked { .. }

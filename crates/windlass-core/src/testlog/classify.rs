@@ -69,6 +69,11 @@ pub fn classify(exit: &ExitStatus, log: &str, report: &TestReport) -> Classified
     }
 }
 
+/// Whether a pass is over so few tests that most of them cannot have run: fewer than nine of ten of the usual.
+pub fn too_few(ran: u64, usual: u64) -> bool {
+    u128::from(ran) * 10 < u128::from(usual) * 9
+}
+
 /// Success over nothing, or the code by which a runner says that it found nothing.
 fn found_no_tests(code: i32, report: &TestReport) -> bool {
     let says_so = match report.runner {

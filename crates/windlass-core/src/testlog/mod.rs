@@ -9,7 +9,7 @@ mod js;
 mod pytest;
 mod tap;
 
-pub use classify::{Classified, ExitStatus, InfraReason, classify};
+pub use classify::{Classified, ExitStatus, InfraReason, classify, too_few};
 pub use excerpt::excerpt;
 
 use std::collections::BTreeSet;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::git::Swap;
+use windlass_adapters::git::{Anatomy, Mark, Merged, Swap};
 use windlass_core::build::TreeResult;
 use windlass_core::id::{BuildId, IssueNumber, Sha, TaskId};
 use windlass_core::message;
-use windlass_core::queue::{Change, Link};
+use windlass_core::queue::{Change, History, Link, PAUSED_KEY};
 use windlass_core::task::State;
 use windlass_core::time::Millis;
 
@@ -53,7 +53,7 @@ fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault
     if main == commit || (main != *plan.expected && world.repo.is_ancestor(&commit, &main)?) {
         return Ok(landed);
     }
-    if main != *plan.expected {
+    if main != *plan.expected || world.store.control(PAUSED_KEY)?.is_some() {
         return Ok(Landing::Stale);
     }
     if verdict.result != TreeResult::Pass {
@@ -70,15 +70,31 @@ fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault
     if let Some(refused) = check_paths(world, plan, &commit)? {
         return Ok(refused);
     }
-    match world.repo.land(&world.settings.branch, plan.expected, &commit)? {
+    match swap(world, plan, &commit)? {
         Swap::Done => Ok(landed),
         Swap::Lost { .. } => Ok(Landing::Stale),
     }
 }
 
-/// The commit that main becomes: its tree is the tested one and its first parent the main before, so that every
-/// commit on main's own line was tested. Of several changes each keeps its merge below it.
+/// Merged changes are found again by their heads. Those that became other commits get a mark, in the same step.
+fn swap(world: &World, plan: &Plan<'_>, commit: &Sha) -> Result<Swap, Fault> {
+    let branch = &world.settings.branch;
+    let renamed = plan.links.iter().filter(|link| link.history != History::Merge);
+    let marks: Vec<Mark<'_>> =
+        renamed.map(|link| Mark { head: &link.change.head, commit: &link.candidate }).collect();
+    if marks.is_empty() {
+        return Ok(world.repo.land(branch, plan.expected, commit)?);
+    }
+    Ok(world.repo.land_marked(branch, plan.expected, commit, &marks)?)
+}
+
+/// The commit that main becomes, with the tested tree. Merged changes land as one commit whose first parent is the
+/// main before, each with its merge below it, so that every commit on main's own line was tested. Squashed and
+/// rebased ones land as they were tested, one on top of the other.
 fn compose(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Sha, Fault> {
+    if last.history != History::Merge {
+        return Ok(last.candidate.clone());
+    }
     if plan.links.len() == 1 && world.repo.anatomy(&last.candidate)?.parents.first() == Some(plan.expected) {
         return Ok(last.candidate.clone());
     }
@@ -102,10 +118,11 @@ fn check_links(world: &World, plan: &Plan<'_>) -> Result<Option<Landing>, Fault>
     let mut below: Option<Sha> = None;
     for link in plan.links {
         let candidate = world.repo.anatomy(&link.candidate)?;
-        let built = match (&below, candidate.parents.as_slice()) {
-            (Some(below), [first, head]) => first == below && *head == link.change.head,
-            (None, [first, head]) => *head == link.change.head && is_main(world, first, plan.expected)?,
-            (_, _) => false,
+        let built = match link.history {
+            History::Merge => is_merge(world, plan, below.as_ref(), &candidate, link)?,
+            History::Squash | History::Rebase => {
+                is_linear(world, below.as_ref().unwrap_or(plan.expected), link)?
+            }
         };
         let why = if candidate.tree != link.tree {
             "the candidate's tree is not the tested one"
@@ -118,6 +135,27 @@ fn check_links(world: &World, plan: &Plan<'_>) -> Result<Option<Landing>, Fault>
         return Ok(Some(Landing::Refused { task: Some(link.change.task.clone()), why: why.to_owned() }));
     }
     Ok(None)
+}
+
+fn is_merge(
+    world: &World,
+    plan: &Plan<'_>,
+    below: Option<&Sha>,
+    candidate: &Anatomy,
+    link: &Link,
+) -> Result<bool, Fault> {
+    match (below, candidate.parents.as_slice()) {
+        (Some(below), [first, head]) => Ok(first == below && *head == link.change.head),
+        (None, [first, head]) => Ok(*head == link.change.head && is_main(world, first, plan.expected)?),
+        (_, _) => Ok(false),
+    }
+}
+
+/// Other commits than the approved ones: what they come to must be what merging the approved head would give.
+fn is_linear(world: &World, below: &Sha, link: &Link) -> Result<bool, Fault> {
+    let merged = world.repo.merge_tree(below, &link.change.head)?;
+    Ok(merged == Merged::Clean { tree: link.tree.clone() }
+        && world.repo.is_ancestor(below, &link.candidate)?)
 }
 
 /// Whether tests on `base` speak for `main`: it is main, or main holds it with the same tree.

@@ -102,6 +102,8 @@ fn carry_out(
         Effect::EndChange { ending } => forge::end_change(world, ending),
         Effect::RemoveWorkspace { branch } => workspace::remove(world, owner()?, branch),
         Effect::RunBuild { build, slot } => run_build::run(world, order, build, *slot),
+        Effect::StopBuild { build, .. } => run_build::stop(world, build),
+        Effect::HoldCandidate { build } => run_build::hold(world, build),
         Effect::Land { links, expected, at } => land::land(world, &land::Plan { links, expected, at: *at }),
     }
 }

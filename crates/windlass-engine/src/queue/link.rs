@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::git::Merged;
+use windlass_adapters::git::{Commit, Merged, Replayed};
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::message;
-use windlass_core::queue::{Change, Link, Stand, Verdict};
+use windlass_core::queue::{Change, History, Link, Stand, Verdict};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
 
@@ -69,10 +69,9 @@ fn stack(world: &World, main: &Sha, wanted: &Wanted) -> Result<Stack, Fault> {
     for (task, change, since) in &wanted.entries {
         match merge(world, &tip, change)? {
             Merge::Clean { tree } => {
-                let text = message::merge_commit(task, &change.head);
-                // The same inputs give the same commit, so a candidate that is built again after a crash is the same.
-                tip = world.repo.commit_tree(&tree, &[&tip, &change.head], &text, *since)?;
-                stack.links.push(Link { change: change.clone(), candidate: tip.clone(), tree });
+                let (candidate, history) = compose(world, &tip, task, change, &tree, *since)?;
+                tip = candidate.clone();
+                stack.links.push(Link { change: change.clone(), candidate, tree, history });
             }
             Merge::Contained if stack.links.is_empty() => {
                 stack.left_out.push((change.clone(), Stand::Contained));
@@ -87,6 +86,36 @@ fn stack(world: &World, main: &Sha, wanted: &Wanted) -> Result<Stack, Fault> {
         }
     }
     Ok(stack)
+}
+
+/// The change on top of `tip`, in the form that the project wants. The same inputs give the same commit, so a
+/// candidate that is built again after a crash is the same.
+fn compose(
+    world: &World,
+    tip: &Sha,
+    task: &Task,
+    change: &Change,
+    tree: &Sha,
+    since: Millis,
+) -> Result<(Sha, History), Fault> {
+    let (repo, head) = (&world.repo, &change.head);
+    let wanted = world.settings.policy.queue.history;
+    if wanted == History::Merge {
+        let text = message::merge_commit(task, head);
+        return Ok((repo.commit_tree(tree, &[tip, head], &text, since)?, wanted));
+    }
+    let commits = repo.commits(tip, head)?;
+    if wanted == History::Rebase {
+        let text = |commit: &Commit| message::replayed(&commit.message, &task.id, head);
+        match repo.replay(&commits, tip, since, text)? {
+            Replayed::Clean { tip, tree: replayed } if replayed == *tree => return Ok((tip, wanted)),
+            // One by one they give another tree than the one that is to be tested, or nothing at all.
+            Replayed::Clean { .. } | Replayed::NotPossible => {}
+        }
+    }
+    let subjects: Vec<String> = commits.into_iter().map(|commit| commit.subject).collect();
+    let text = message::squash_commit(task, head, &subjects);
+    Ok((repo.commit_tree(tree, &[tip], &text, since)?, History::Squash))
 }
 
 /// It does not merge on top of the others: is that main's doing, or theirs?
@@ -109,7 +138,7 @@ enum Merge {
 
 fn merge(world: &World, tip: &Sha, change: &Change) -> Result<Merge, Fault> {
     let head = &change.head;
-    if world.repo.is_ancestor(head, tip)? {
+    if world.repo.contains(tip, head)? {
         return Ok(Merge::Contained);
     }
     match world.repo.merge_tree(tip, head)? {

@@ -24,7 +24,7 @@ impl Heart {
             };
             let fact =
                 FactoryFact::CommandTaken { id: posted.id, command: posted.command.clone(), answer: text };
-            let issue = issue_of(&posted.command);
+            let issue = posted.command.issue();
             self.book.put(Op::Log(Entry { at: now, task: None, issue, fact: Fact::Factory(fact) }));
             self.book.put(Op::AnswerCommand { id: posted.id, answer, at: now });
         }
@@ -43,6 +43,10 @@ impl Heart {
             Command::Retry { issue } => self.retry(now, *issue, by),
             Command::Pause => Ok(self.pause(now)),
             Command::Resume => Ok(self.resume(now)),
+            Command::QueuePause { reason } => Ok(self.pause_queue_for(now, by, reason.clone())),
+            Command::QueueResume => Ok(self.resume_queue(now)),
+            Command::QueueFront { issue } => self.put_first(*issue),
+            Command::QueueDrop { issue } => self.drop_entry(now, *issue, by),
         }
     }
 
@@ -95,14 +99,8 @@ impl Heart {
         self.restless = true;
         self.book.put(Op::SetControl { key: PAUSED.into(), value: None });
         self.book.log(now, FactoryFact::Resumed);
-        self.resume_queue(now);
+        // A queue that goes on already is fine.
+        drop(self.resume_queue(now));
         Answer::Done { what: "work is taken again".into() }
-    }
-}
-
-fn issue_of(command: &Command) -> Option<IssueNumber> {
-    match command {
-        Command::Tell { issue, .. } | Command::Retry { issue } | Command::Abandon { issue } => Some(*issue),
-        Command::Pause | Command::Resume => None,
     }
 }

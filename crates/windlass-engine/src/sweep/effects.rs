@@ -100,7 +100,7 @@ impl Heart {
             self.book.log_of(now, task, FactoryFact::WorkRescued { reference, commit });
         }
         match &order.effect {
-            Effect::RunBuild { build, .. } => self.outside.watch_build(build),
+            Effect::RunBuild { build, slot } => self.build_runs(now, build, *slot),
             // Others may have waited for it: the forge is read again at once.
             Effect::CloseIssue | Effect::SetLabels { .. } => self.knocked = true,
             _ => {}

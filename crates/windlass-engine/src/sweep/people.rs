@@ -102,6 +102,7 @@ impl Heart {
             return;
         }
         self.next_heartbeat = now + self.settings.policy.limits.heartbeat;
+        self.watch_builds_again();
         for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
             if identity.pid.is_none() {
                 continue;

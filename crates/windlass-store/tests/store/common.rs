@@ -128,6 +128,7 @@ pub fn build(nth: u32, status: BuildStatus) -> Build {
         nth,
         status,
         queued_at: Millis(1),
+        slot_at: None,
         started_at: None,
         ended_at: None,
     }

@@ -9,13 +9,13 @@ use windlass_core::forge::{ReviewDecision, StatusState};
 use windlass_core::id::{BuildId, ChangeNumber, EffectKey, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::phase::Phase;
-use windlass_core::queue::{Change, Link};
+use windlass_core::queue::{Change, History, Link};
 use windlass_core::session::{IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{
     AbandonReason, BuildLane, ClosedHow, Crash, Deadline, Effect, Ending, Event, Feedback, Rejection, Start,
     State, Urgency,
 };
-use windlass_core::time::Millis;
+use windlass_core::time::{Millis, Span};
 use windlass_core::verdict::{CriticReport, Decision};
 
 use crate::common::{build, hook, identity, sha, task, usage};
@@ -128,7 +128,8 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
         Some(Event::MergeConflict { .. }) => Event::Ejected { head, failing: texts(), log: text() },
         Some(Event::Ejected { .. }) => Event::MergeComplete { head, commit: tree },
         Some(Event::MergeComplete { .. }) => Event::AlreadyOnMain { head },
-        Some(Event::AlreadyOnMain { .. }) => Event::Answered { by: text(), text: text() },
+        Some(Event::AlreadyOnMain { .. }) => Event::Withdrawn { by: text() },
+        Some(Event::Withdrawn { .. }) => Event::Answered { by: text(), text: text() },
         Some(Event::Answered { .. }) => Event::Told { by: text(), text: text() },
         Some(Event::Told { .. }) => Event::AbandonAsked { by: text() },
         Some(Event::AbandonAsked { .. }) => Event::RetryAsked { by: text() },
@@ -177,11 +178,18 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         }
         Some(F::BuildQueued { .. }) => F::BuildStarted { build, slot: 1 },
         Some(F::BuildStarted { .. }) => F::BuildEnded { build, commit, tree, recipe, outcome },
-        Some(F::BuildEnded { .. }) => F::Landed { commit, tree, recipe, build, from: sha('d'), head },
-        Some(F::Landed { .. }) => F::MainMovedOutside { from: commit, to: head },
-        Some(F::MainMovedOutside { .. }) => F::QueuePaused { reason: text() },
+        Some(F::BuildEnded { .. }) => {
+            F::Landed { commit, tree, recipe, build, from: sha('d'), head, history: History::Squash }
+        }
+        Some(F::Landed { .. }) => {
+            F::LandedOtherwise { head, wanted: History::Rebase, history: History::Squash }
+        }
+        Some(F::LandedOtherwise { .. }) => F::MainMovedOutside { from: commit, to: head },
+        Some(F::MainMovedOutside { .. }) => F::OutsideMainTested { commit, result: text() },
+        Some(F::OutsideMainTested { .. }) => F::QueuePaused { reason: text(), by: Some("ann".into()) },
         Some(F::QueuePaused { .. }) => F::QueueResumed,
-        Some(F::QueueResumed) => F::Decided { decision: text() },
+        Some(F::QueueResumed) => F::QueueAlarm { waited: Span::hours(2), held: text() },
+        Some(F::QueueAlarm { .. }) => F::Decided { decision: text() },
         Some(F::Decided { .. }) => F::CommandTaken { id: 5, command: Command::Pause, answer: text() },
         Some(F::CommandTaken { .. }) => F::Paused,
         Some(F::Paused) => F::Resumed,
@@ -232,9 +240,11 @@ fn next_effect(last: Option<&Effect>) -> Option<Effect> {
         }
         Some(Effect::EndChange { .. }) => Effect::RemoveWorkspace { branch },
         Some(Effect::RemoveWorkspace { .. }) => Effect::RunBuild { build: build_id(), slot: 2 },
-        Some(Effect::RunBuild { .. }) => {
+        Some(Effect::RunBuild { .. }) => Effect::StopBuild { build: build_id(), slot: 2 },
+        Some(Effect::StopBuild { .. }) => Effect::HoldCandidate { build: build_id() },
+        Some(Effect::HoldCandidate { .. }) => {
             let change = Change { task: TaskId::stored("1.1"), head };
-            let links = vec![Link { change, candidate: sha('c'), tree }];
+            let links = vec![Link { change, candidate: sha('c'), tree, history: History::Merge }];
             Effect::Land { links, expected: sha('d'), at: Millis(7) }
         }
         Some(Effect::Land { .. }) => return None,
@@ -255,7 +265,11 @@ fn next_command(last: Option<&Command>) -> Option<Command> {
         Some(Command::Retry { .. }) => Command::Abandon { issue },
         Some(Command::Abandon { .. }) => Command::Pause,
         Some(Command::Pause) => Command::Resume,
-        Some(Command::Resume) => return None,
+        Some(Command::Resume) => Command::QueuePause { reason: text() },
+        Some(Command::QueuePause { .. }) => Command::QueueResume,
+        Some(Command::QueueResume) => Command::QueueFront { issue },
+        Some(Command::QueueFront { .. }) => Command::QueueDrop { issue },
+        Some(Command::QueueDrop { .. }) => return None,
     })
 }
 
@@ -278,7 +292,8 @@ fn next_status(last: Option<&BuildStatus>) -> Option<BuildStatus> {
         Some(BuildStatus::Ended { outcome: BuildOutcome::Failed { .. } }) => {
             ended(BuildOutcome::Broke { why: text() })
         }
-        Some(BuildStatus::Ended { outcome: BuildOutcome::Broke { .. } }) => return None,
+        Some(BuildStatus::Ended { outcome: BuildOutcome::Broke { .. } }) => ended(BuildOutcome::Cancelled),
+        Some(BuildStatus::Ended { outcome: BuildOutcome::Cancelled }) => return None,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use windlass_core::id::Sha;
-use windlass_core::queue::{Act, Change, Link, Run, RunState, Stand};
+use windlass_core::queue::{Act, Change, History, Link, MainIs, Run, RunState, Stand};
 
 use super::day::{Flight, World, sha};
 use super::dice::mix;
@@ -18,6 +18,7 @@ impl World {
         }
         match act {
             Act::Test { changes, .. } => self.test(changes),
+            Act::Cancel { run } => self.cancel(&run),
             Act::Land { links } => self.land(&links),
             Act::Eject { change, failing, .. } => self.eject(&change, &failing),
             Act::Return { change, .. } | Act::Settle { change } => {
@@ -38,7 +39,7 @@ impl World {
         let mut tip = base.clone();
         for change in changes.clone() {
             tip = merged(&tip, &change.head);
-            links.push(Link { change, candidate: tip.clone(), tree: tip.clone() });
+            links.push(Link { change, candidate: tip.clone(), tree: tip.clone(), history: History::Merge });
         }
         self.merges.insert(tip.clone(), (base.clone(), changes));
         let length = match self.weather.arrivals {
@@ -50,6 +51,23 @@ impl World {
         if self.warm() {
             self.day.tests += 1;
         }
+    }
+
+    /// What is stopped must not be about to land anybody who waits.
+    fn cancel(&mut self, run: &Run) {
+        let here = |link: &Link| self.view.entries.iter().any(|entry| entry.change == link.change);
+        let lands =
+            run.above(&self.view.main).is_some_and(|above| !above.is_empty() && above.iter().all(here));
+        if lands || run.state != RunState::Open {
+            self.complain(vec![(Rule::Leaves, "a test that may land was stopped".into())]);
+        }
+        let Some(at) = self.view.runs.iter().position(|other| other == run) else {
+            self.complain(vec![(Rule::Settled, "a test that does not run was stopped".into())]);
+            return;
+        };
+        self.view.runs.remove(at);
+        let flight = self.flights.iter().position(|flight| flight.tip == *run.tip());
+        self.flights.remove(flight.expect("an open run has a flight"));
     }
 
     fn land(&mut self, links: &[Link]) {
@@ -72,10 +90,34 @@ impl World {
             broken.push((Rule::NothingLost, "the candidate does not hold what main held".into()));
         }
         self.mains.insert(last.candidate.clone(), self.log.len());
+        broken.extend(self.count_expedited(links));
         self.complain(broken);
         self.view.main = last.candidate.clone();
-        self.view.main_green = true;
+        self.view.main_is = MainIs::Green;
         self.leave_as_landed(&landed);
+    }
+
+    /// Whoever stands first though others are older goes before its turn: at most one landing in three.
+    fn count_expedited(&mut self, links: &[Link]) -> Option<(Rule, String)> {
+        let oldest = self.view.entries.iter().map(|entry| (entry.since, &entry.change.head)).min();
+        let first = self.view.entries.first();
+        let lead = first.filter(|first| Some((first.since, &first.change.head)) != oldest);
+        let lead = lead.map(|entry| entry.change.clone());
+        let others_wait = links.len() < self.view.entries.len();
+        let mut broken = None;
+        for link in links {
+            if others_wait && lead.as_ref() == Some(&link.change) {
+                if self.since_front < 2 {
+                    broken = Some((Rule::Expedited, format!("{} comes too soon", link.change.task)));
+                }
+                self.since_front = 0;
+            } else {
+                self.since_front = self.since_front.saturating_add(1);
+            }
+        }
+        let landed: Vec<&Change> = links.iter().map(|link| &link.change).collect();
+        self.front.landed(&self.view.entries, &landed);
+        broken
     }
 
     /// All that is in a candidate, if that is how main's log begins.
@@ -132,10 +174,15 @@ impl World {
             self.log.push(theirs);
             self.mains.insert(head.clone(), self.log.len());
             self.view.main = head;
-            self.view.main_green = false;
+            self.view.main_is = MainIs::Outside;
             for entry in &mut self.view.entries {
                 entry.stand = Stand::Free;
             }
+        }
+        if self.dice.happens(self.weather.storms.fronted) && !self.view.entries.is_empty() {
+            let at = self.dice.below(u64::try_from(self.view.entries.len()).expect("a short queue"));
+            let entry = &self.view.entries[usize::try_from(at).expect("a short queue")];
+            self.front.ask(&entry.change.task);
         }
         if self.dice.happens(self.weather.storms.withdrawn) && !self.view.entries.is_empty() {
             let at = self.dice.below(u64::try_from(self.view.entries.len()).expect("a short queue"));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::queue::rate::Rate;
-use windlass_core::queue::{Change, Entry, RunState, Stand, View, forget, plan};
+use windlass_core::queue::{Act, Change, Entry, Flakes, Front, MainIs, RunState, Stand, View, forget, plan};
 use windlass_core::time::Millis;
 
 use super::dice::Dice;
@@ -52,6 +52,9 @@ pub(super) struct World {
     /// What was merged on which main to make a candidate.
     pub merges: BTreeMap<Sha, (Sha, Vec<Change>)>,
     pub ever_landed: BTreeSet<Change>,
+    pub front: Front,
+    /// Landings of others since the last expedited one.
+    pub since_front: u32,
     pub day: Day,
     pub next_arrival: u64,
     pub made: u64,
@@ -79,7 +82,8 @@ pub fn live(weather: &Weather, seed: u64) -> Day {
         world.arrive();
         world.end_tests();
         world.storm();
-        forget(&mut world.view);
+        let now = world.time();
+        forget(&mut world.view, now);
     }
     world.day
 }
@@ -94,11 +98,11 @@ impl World {
         let view = View {
             policy: weather.policy,
             main: main.clone(),
-            main_green: true,
+            main_is: MainIs::Green,
             entries: Vec::new(),
             runs: Vec::new(),
             landed: BTreeSet::new(),
-            flaky: BTreeSet::new(),
+            flaky: Flakes::default(),
             rate: Rate::default(),
             slots: weather.slots,
             paused: None,
@@ -117,6 +121,8 @@ impl World {
             mains: BTreeMap::from([(main, 0)]),
             merges: BTreeMap::new(),
             ever_landed: BTreeSet::new(),
+            front: Front::default(),
+            since_front: u32::MAX,
             day: Day::default(),
             next_arrival: 0,
             made: 1,
@@ -152,8 +158,12 @@ impl World {
             self.bad.insert(task.clone());
         }
         self.arrived.insert(task.clone(), self.now);
-        let since = Millis(i64::try_from(self.now).expect("a short day"));
+        let since = self.time();
         self.view.entries.push(Entry { change: Change { task, head }, since, passed: 0, stand: Stand::Free });
+    }
+
+    fn time(&self) -> Millis {
+        Millis(i64::try_from(self.now).expect("a short day"))
     }
 
     fn next_moment(&self) -> Option<u64> {
@@ -167,6 +177,7 @@ impl World {
     /// Plans and acts until there is nothing more to do.
     fn settle(&mut self) {
         for _ in 0..MAX_ACTS {
+            self.arrange();
             let acts = plan(&self.view);
             if acts.is_empty() {
                 let at_rest = rules::at_rest(&self.view);
@@ -176,10 +187,11 @@ impl World {
                 self.note_overtaken();
                 return;
             }
-            let tests_only = acts.iter().all(|act| matches!(act, windlass_core::queue::Act::Test { .. }));
+            let tests_only = acts.iter().all(|act| matches!(act, Act::Test { .. } | Act::Cancel { .. }));
             for act in acts {
                 self.apply(act);
             }
+            self.arrange();
             if tests_only && !plan(&self.view).is_empty() {
                 self.complain(vec![(Rule::Settled, "planning again adds to the plan".into())]);
                 return;
@@ -187,6 +199,14 @@ impl World {
             self.fill();
         }
         self.complain(vec![(Rule::Settled, "the plan does not end".into())]);
+    }
+
+    /// The entries in the order in which they are to land.
+    fn arrange(&mut self) {
+        let mut entries = std::mem::take(&mut self.view.entries);
+        entries.sort_by(|a, b| (a.since, &a.change.head).cmp(&(b.since, &b.change.head)));
+        self.front.keep(&entries);
+        self.view.entries = self.front.order(entries);
     }
 
     fn note_overtaken(&mut self) {
@@ -208,14 +228,15 @@ impl World {
         self.flights = running;
         let ended: Vec<Flight> = ended;
         for flight in ended {
-            let tip = |run: &windlass_core::queue::Run| {
-                run.links.last().map_or(&run.base, |link| &link.candidate) == &flight.tip
-            };
-            let at = self.view.runs.iter().position(|run| run.state == RunState::Open && tip(run));
+            let runs = &self.view.runs;
+            let at = runs.iter().position(|run| run.state == RunState::Open && *run.tip() == flight.tip);
             let at = at.expect("what runs was asked for");
             let state = self.outcome(at);
             if state == RunState::Green {
                 self.green.insert(flight.tip.clone());
+                if flight.tip == self.view.main {
+                    self.view.main_is = MainIs::Green;
+                }
             }
             // In the order in which they ended.
             let mut run = self.view.runs.remove(at);

@@ -45,6 +45,8 @@ pub struct Storms {
     pub pushed: f64,
     /// A change gets a new head while it waits.
     pub withdrawn: f64,
+    /// A person puts a change first.
+    pub fronted: f64,
 }
 
 impl Arrivals {

@@ -21,6 +21,8 @@ pub enum Rule {
     Leaves,
     /// I8: overtaking is bounded.
     Overtaken,
+    /// I8: at most one landing in three goes before its turn.
+    Expedited,
     /// I9: without flakes only bad entries are ejected.
     Innocent,
     /// I10: what could not run ejects nobody.
@@ -81,7 +83,7 @@ pub fn waits(view: &View, act: &Act) -> Option<(Rule, String)> {
         Act::Return { change, .. } | Act::Eject { change, .. } | Act::Settle { change } => {
             (vec![change], Rule::Leaves)
         }
-        Act::Pause { .. } => return None,
+        Act::Cancel { .. } | Act::Pause { .. } => return None,
     };
     let distinct: BTreeSet<&Change> = changes.iter().copied().collect();
     if distinct.len() != changes.len() {

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
-    let issue = issue_of(command);
+    let issue = command.issue();
     if let Some(issue) = issue {
         project.forge()?.issue(issue)?;
     }
@@ -76,11 +76,4 @@ fn no_answer(id: i64) -> CliError {
         .why(format!("command {id} is stored and still waits after {} s", PATIENCE.as_secs()))
         .next("windlass events -f --kind command_taken")
         .next("windlass logs    shows the daemon's own log")
-}
-
-fn issue_of(command: &Command) -> Option<IssueNumber> {
-    match command {
-        Command::Tell { issue, .. } | Command::Retry { issue } | Command::Abandon { issue } => Some(*issue),
-        Command::Pause | Command::Resume => None,
-    }
 }

@@ -1,13 +1,17 @@
-//! `windlass queue`: what waits to land, and what is tested for it.
+//! `windlass queue`: what waits to land, what is tested for it, and a person's hand on it.
 
 use std::fmt::Write as _;
 
 use windlass_adapters::git::{BareRepo, Git};
+use windlass_core::command::Command;
+use windlass_core::id::IssueNumber;
+use windlass_core::queue::{PAUSED_KEY, Pause};
 use windlass_core::task::State;
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 use windlass_store::Store;
 
+use super::ask::ask;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -16,15 +20,49 @@ use crate::project::Project;
 use crate::text::{age, table};
 use crate::view::{Queue, QueueBuild, TaskLine};
 
-/// Under this key the daemon keeps why it stopped the queue.
-const QUEUE_PAUSED: &str = "queue_paused";
-
-/// Show the merge queue and the builds that wait or run
+/// Show the merge queue and the builds that wait or run, or take a hand in it
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:\n  windlass queue\n  windlass queue --json")]
-pub struct Args {}
+#[command(
+    after_long_help = "Examples:\n  windlass queue\n  windlass queue --json\n  windlass queue pause \"release day\"\n  windlass queue front 12"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    order: Option<Order>,
+}
 
-pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Land nothing and test nothing for the queue; its entries stay
+    Pause {
+        /// Why, for whoever looks next
+        #[arg(default_value = "no reason given")]
+        reason: String,
+    },
+    /// Let the queue go on
+    Resume,
+    /// Land this one before its turn
+    Front {
+        /// The issue's number
+        issue: u64,
+    },
+    /// Take this one out of the queue; its work is kept
+    Drop {
+        /// The issue's number
+        issue: u64,
+    },
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    match &args.order {
+        None => show(context),
+        Some(Order::Pause { reason }) => ask(context, &Command::QueuePause { reason: reason.clone() }),
+        Some(Order::Resume) => ask(context, &Command::QueueResume),
+        Some(Order::Front { issue }) => ask(context, &Command::QueueFront { issue: IssueNumber(*issue) }),
+        Some(Order::Drop { issue }) => ask(context, &Command::QueueDrop { issue: IssueNumber(*issue) }),
+    }
+}
+
+fn show(context: &mut Context) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
     let view = look(&project, &store)?;
@@ -61,7 +99,7 @@ fn look(project: &Project, store: &dyn Store) -> Result<Queue, CliError> {
         schema: crate::view::QUEUE_SCHEMA,
         branch: project.config.branch.clone(),
         main: repo.main_tip(&project.config.branch)?.to_string(),
-        paused: store.control(QUEUE_PAUSED)?,
+        paused: store.control(PAUSED_KEY)?.map(|text| Pause::stored(&text).sentence()),
         entries,
         builds: builds.collect(),
         behind,
@@ -73,7 +111,7 @@ fn words(style: Style, now: Millis, view: &Queue) -> String {
     let mut out = format!("{} {main}\n", style.bold(&view.branch));
     if let Some(reason) = &view.paused {
         let stopped = style.red("STOPPED");
-        writeln!(out, "{stopped}: {}          -> windlass resume", one_line(reason, 300))
+        writeln!(out, "{stopped}: {}          -> windlass queue resume", one_line(reason, 300))
             .expect("a String takes all");
     }
     let row = |line: &TaskLine| {

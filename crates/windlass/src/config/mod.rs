@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, de};
 use windlass_core::policy::Policy;
+use windlass_core::queue;
 use windlass_core::time::Span;
 
 use crate::error::CliError;
@@ -33,6 +34,7 @@ pub struct Config {
     pub liveness: Liveness,
     pub critic: Critic,
     pub ci: Ci,
+    pub queue: Queue,
     pub agent: Agents,
     pub guards: Guards,
     pub budget: Budget,
@@ -53,6 +55,7 @@ pub struct Dispatch {
 pub struct Timeouts {
     pub session: Time,
     pub ci: Time,
+    pub ci_start: Time,
     pub ci_wait: Time,
     pub critic: Time,
     pub renotify: Time,
@@ -83,6 +86,14 @@ pub struct Ci {
     pub retry_infra: u32,
     pub keep: Vec<String>,
     pub env: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Queue {
+    pub policy: queue::Policy,
+    pub history: queue::History,
+    pub alarm: Time,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -171,7 +182,7 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Policy { parallel, max_open_changes, caps, limits, labels } = Policy::default();
+        let Policy { parallel, max_open_changes, caps, limits, labels, queue } = Policy::default();
         Self {
             name: None,
             branch: "main".into(),
@@ -184,6 +195,7 @@ impl Default for Config {
             timeouts: Timeouts {
                 session: Time(limits.session),
                 ci: Time(limits.ci),
+                ci_start: Time(limits.ci_start),
                 ci_wait: Time(limits.ci_wait),
                 critic: Time(limits.critic),
                 renotify: Time(limits.renotify),
@@ -204,6 +216,7 @@ impl Default for Config {
                 keep: Vec::new(),
                 env: BTreeMap::new(),
             },
+            queue: Queue { policy: queue.policy, history: queue.history, alarm: Time(queue.alarm) },
             agent: Agents::default(),
             guards: Guards { min_free_memory_mb: 2_000, min_free_disk_mb: 5_000 },
             budget: Budget { per_issue_usd: settings::dollars(caps.cost_micro_usd) },
@@ -231,4 +244,4 @@ macro_rules! part_of_the_default {
     )*};
 }
 part_of_the_default!(Dispatch: dispatch, Timeouts: timeouts, Liveness: liveness, Critic: critic, Ci: ci);
-part_of_the_default!(Guards: guards, Budget: budget, Labels: labels);
+part_of_the_default!(Queue: queue, Guards: guards, Budget: budget, Labels: labels);

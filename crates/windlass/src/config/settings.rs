@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass_core::policy::{Caps, Labels, Limits, Policy};
+use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
 use windlass_core::time::Span;
 use windlass_engine::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
 
@@ -42,12 +42,13 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     Ok(())
 }
 
-fn times(config: &Config) -> [(&'static str, Span); 10] {
+fn times(config: &Config) -> [(&'static str, Span); 12] {
     let (timeouts, liveness) = (&config.timeouts, &config.liveness);
     [
         ("dispatch.poll", config.dispatch.poll.0),
         ("timeouts.session", timeouts.session.0),
         ("timeouts.ci", timeouts.ci.0),
+        ("timeouts.ci_start", timeouts.ci_start.0),
         ("timeouts.ci_wait", timeouts.ci_wait.0),
         ("timeouts.critic", timeouts.critic.0),
         ("timeouts.renotify", timeouts.renotify.0),
@@ -55,6 +56,7 @@ fn times(config: &Config) -> [(&'static str, Span); 10] {
         ("timeouts.handoff", timeouts.handoff.0),
         ("liveness.heartbeat", liveness.heartbeat.0),
         ("liveness.stale_after", liveness.stale_after.0),
+        ("queue.alarm", config.queue.alarm.0),
     ]
 }
 
@@ -88,6 +90,7 @@ impl Config {
             limits: Limits {
                 session: timeouts.session.0,
                 ci: timeouts.ci.0,
+                ci_start: timeouts.ci_start.0,
                 ci_wait: timeouts.ci_wait.0,
                 critic: timeouts.critic.0,
                 renotify: timeouts.renotify.0,
@@ -99,6 +102,11 @@ impl Config {
                 ..Limits::default()
             },
             labels: self.labels(),
+            queue: QueueRules {
+                policy: self.queue.policy,
+                history: self.queue.history,
+                alarm: self.queue.alarm.0,
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windlass_core::policy::Policy;
+use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
 use super::explain::{Fault, unknown_key};
@@ -33,8 +33,19 @@ fn the_documented_defaults_are_the_defaults() {
 
 #[test]
 fn every_key_is_documented() {
-    let tables =
-        ["", "dispatch", "timeouts", "liveness", "critic", "ci", "agent.dev", "guards", "budget", "labels"];
+    let tables = [
+        "",
+        "dispatch",
+        "timeouts",
+        "liveness",
+        "critic",
+        "ci",
+        "queue",
+        "agent.dev",
+        "guards",
+        "budget",
+        "labels",
+    ];
     for table in tables {
         let head = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
         let kind = if table == "agent.dev" { "kind = \"demo\"\n" } else { "" };
@@ -62,6 +73,8 @@ fn mistakes_are_explained_with_their_line() {
     assert!(typed.line == Some(2) && typed.what.contains("invalid type"), "{typed:?}");
     let kind = fault("[agent.dev]\nkind = \"comand\"\n");
     assert_eq!((kind.line, kind.meant.as_deref()), (Some(2), Some("command")));
+    let history = fault("[queue]\nhistory = \"squach\"\n");
+    assert_eq!((history.line, history.meant.as_deref()), (Some(2), Some("squash")));
     assert!(fault("[ci\n").line == Some(1));
 }
 
@@ -71,6 +84,8 @@ fn values_without_sense_are_refused() {
         ("[dispatch]\nparallel = 0", "dispatch.parallel"),
         ("[ci]\nslots = 0", "ci.slots"),
         ("[timeouts]\nci = \"0s\"", "timeouts.ci"),
+        ("[timeouts]\nci_start = \"0s\"", "timeouts.ci_start"),
+        ("[queue]\nalarm = \"0s\"", "queue.alarm"),
         ("[budget]\nper_issue_usd = -1.0", "budget.per_issue_usd"),
         ("[budget]\nper_issue_usd = nan", "budget.per_issue_usd"),
         ("branch = \"a b\"", "branch"),
@@ -95,6 +110,16 @@ fn the_daemon_wants_a_build_and_an_agent() {
     let argv = vec!["sh".to_owned(), "-c".to_owned(), "a b".to_owned()];
     assert_eq!(settings.dev.kind, AgentKind::Command { argv });
     assert_eq!(settings.critic.kind, settings.dev.kind);
+}
+
+#[test]
+fn the_queue_is_told_how_to_plan_and_what_history_to_make() {
+    let text =
+        "[queue]\npolicy = \"chain\"\nhistory = \"rebase\"\nalarm = \"30m\"\n[timeouts]\nci_start = \"9s\"";
+    let policy = Config::parse(text).unwrap().policy();
+    let wanted =
+        QueueRules { policy: queue::Policy::Chain, history: queue::History::Rebase, alarm: Span::mins(30) };
+    assert_eq!((policy.queue, policy.limits.ci_start), (wanted, Span::secs(9)));
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl From<&Build> for BuildLine {
         let (failing, why) = match &build.status {
             BuildStatus::Ended { outcome: BuildOutcome::Failed { failing, .. } } => (failing.clone(), None),
             BuildStatus::Ended { outcome: BuildOutcome::Broke { why } } => (Vec::new(), Some(why.clone())),
-            BuildStatus::Ended { outcome: BuildOutcome::Passed { .. } }
+            BuildStatus::Ended { outcome: BuildOutcome::Passed { .. } | BuildOutcome::Cancelled }
             | BuildStatus::Waiting
             | BuildStatus::Running { .. } => (Vec::new(), None),
         };

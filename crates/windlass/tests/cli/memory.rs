@@ -92,6 +92,7 @@ fn build(task: &Task) -> Build {
         nth: 1,
         status: BuildStatus::Ended { outcome },
         queued_at: now(),
+        slot_at: Some(now()),
         started_at: Some(now()),
         ended_at: Some(now()),
     }

@@ -45,6 +45,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::Told { .. }
         | Event::RetryAsked { .. }

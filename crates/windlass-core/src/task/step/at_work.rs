@@ -44,6 +44,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
         | Event::SlotGranted => Err(Stale),

@@ -42,6 +42,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::Told { .. }
         | Event::AbandonAsked { .. }

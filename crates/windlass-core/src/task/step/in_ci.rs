@@ -43,6 +43,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
         | Event::SlotGranted => Err(Stale),

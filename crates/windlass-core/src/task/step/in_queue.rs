@@ -20,6 +20,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, event: &Event) -> Result<Step, Sta
             let comment = message::already_on_main(&m.task, head);
             m.finish(State::Closed { how: ClosedHow::AlreadyOnMain }, comment, ending)
         }
+        Event::Withdrawn { by } => m.ask(message::withdrawn(by)),
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
         Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
         Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),

@@ -39,6 +39,7 @@ pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<S
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
         | Event::SlotGranted => Err(Stale),

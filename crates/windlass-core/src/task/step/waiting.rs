@@ -35,6 +35,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
+        | Event::Withdrawn { .. }
         | Event::RetryAsked { .. }
         | Event::EffectFailed { .. } => Err(Stale),
     }

@@ -23,7 +23,7 @@ fn database(folder: &Path) -> Connection {
 }
 
 fn line(reason: &str) -> Op {
-    let fact = Fact::Factory(FactoryFact::QueuePaused { reason: reason.to_owned() });
+    let fact = Fact::Factory(FactoryFact::QueuePaused { reason: reason.to_owned(), by: None });
     Op::Log(Entry { at: Millis(1), task: None, issue: None, fact })
 }
 
