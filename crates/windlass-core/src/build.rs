@@ -110,3 +110,40 @@ pub enum TreeResult {
     Pass,
     Fail { failing: Vec<String>, log: String },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(status: BuildStatus, slot_at: Option<i64>, started_at: Option<i64>) -> Build {
+        let sha = |text: &str| Sha::parse(&text.repeat(40)).expect("a sha");
+        Build {
+            id: BuildId::stored("b-1"),
+            commit: sha("a"),
+            tree: sha("b"),
+            recipe: Recipe("r".into()),
+            lane: BuildLane::Gate,
+            task: TaskId::stored("1.1"),
+            nth: 1,
+            status,
+            queued_at: Millis(0),
+            slot_at: slot_at.map(Millis),
+            started_at: started_at.map(Millis),
+            ended_at: None,
+        }
+    }
+
+    #[test]
+    fn a_build_is_lost_when_it_does_not_start_or_does_not_end() {
+        let limits = Limits { ci: Span::mins(30), ci_start: Span::mins(2), ..Limits::default() };
+        let running = BuildStatus::Running { slot: 1 };
+        let given = build(running.clone(), Some(1_000), None);
+        assert_eq!(given.deadline(&limits), Some((Millis(121_000), "it never started")));
+        let started = build(running, Some(1_000), Some(5_000));
+        let end = Millis(5_000) + Span::mins(30) + GRACE;
+        assert_eq!(started.deadline(&limits), Some((end, "it ran past its deadline")));
+        assert_eq!(build(BuildStatus::Waiting, None, None).deadline(&limits), None, "slots may be rare");
+        let ended = BuildStatus::Ended { outcome: BuildOutcome::Cancelled };
+        assert_eq!(build(ended, Some(1), Some(2)).deadline(&limits), None);
+    }
+}

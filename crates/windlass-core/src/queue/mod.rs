@@ -52,8 +52,8 @@ pub fn plan(view: &View) -> Vec<Act> {
     let blamed = blamed(&known);
     let ask = match (blamed.is_empty(), main_itself(view)) {
         (false, MainItself::Fine) => return blamed,
-        (false, MainItself::Ask(verdict)) => Some(verdict),
-        (false, MainItself::Asked) | (true, _) => None,
+        (false, MainItself::Ask(verdict)) if known.open.len() < view.slots => Some(verdict),
+        (false, MainItself::Ask(_) | MainItself::Asked) | (true, _) => None,
     };
     let cancelled = known.useless.iter().map(|run| Act::Cancel { run: (*run).clone() });
     let mut acts: Vec<Act> = cancelled.collect();

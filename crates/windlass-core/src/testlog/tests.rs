@@ -19,6 +19,20 @@ fn said(log: &str) -> String {
 }
 
 #[test]
+fn a_tenth_of_the_tests_may_be_missing_and_no_more() {
+    for (ran, usual, few) in [
+        (140, 140, false),
+        (126, 140, false),
+        (125, 140, true),
+        (12, 140, true),
+        (200, 140, false),
+        (0, 0, false),
+    ] {
+        assert_eq!(too_few(ran, usual), few, "{ran} of {usual}");
+    }
+}
+
+#[test]
 fn every_runner_is_read() {
     for (log, expected) in [
         (samples::CARGO, "Cargo 5: it_fails; src/lib.rs - f (line 1); tests::bad; tests::sp"),

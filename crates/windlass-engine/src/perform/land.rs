@@ -1,5 +1,8 @@
 //! The one act that moves main: every check again, then a compare-and-swap.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use windlass_adapters::git::{Anatomy, Mark, Merged, Swap};

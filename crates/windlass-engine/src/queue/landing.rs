@@ -1,7 +1,7 @@
 //! Landings: ordered once, and taken in together with the end of their effect.
 
 use windlass_core::build::{BuildOutcome, BuildStatus};
-use windlass_core::id::{BuildId, EffectKey};
+use windlass_core::id::{BuildId, EffectKey, Sha};
 use windlass_core::journal::FactoryFact;
 use windlass_core::queue::{Change, Counted, Link, Run, RunState};
 use windlass_core::task::{Effect, Event};
@@ -16,7 +16,7 @@ impl Heart {
     pub(super) fn order_landing(&mut self, now: Millis, links: Vec<Link>) -> Result<(), StoreError> {
         let Some(expected) = self.queue.known_main.clone() else { return Ok(()) };
         let Some(last) = links.last() else { return Ok(()) };
-        if let Some(why) = self.not_tested(last)? {
+        if let Some(why) = self.not_tested(&last.tree)? {
             let tests = |run: &&mut Run| run.links.last().is_some_and(|link| link.tree == last.tree);
             for run in self.queue.memory.runs.iter_mut().filter(tests) {
                 run.state = RunState::Broke { why: why.clone() };
@@ -29,8 +29,8 @@ impl Heart {
     }
 
     /// A verdict may be older than main and speak of another number of tests than main has by now.
-    fn not_tested(&self, last: &Link) -> Result<Option<String>, StoreError> {
-        let Some(verdict) = self.store.verdict(&last.tree, &self.recipe)? else { return Ok(None) };
+    pub(super) fn not_tested(&self, tree: &Sha) -> Result<Option<String>, StoreError> {
+        let Some(verdict) = self.store.verdict(tree, &self.recipe)? else { return Ok(None) };
         let Some(build) = self.store.build(&verdict.build)? else { return Ok(None) };
         Ok(match &build.status {
             BuildStatus::Ended { outcome: BuildOutcome::Passed { tests } } => self.too_few(&build, *tests),

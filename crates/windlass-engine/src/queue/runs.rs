@@ -86,6 +86,15 @@ impl Heart {
         }))
     }
 
+    /// What is known of a candidate on main as it is now.
+    fn known_state(&self, tree: &Sha) -> Result<RunState, StoreError> {
+        Ok(match (self.verdict(tree)?, self.not_tested(tree)?) {
+            (Some(RunState::Green), Some(why)) => RunState::Broke { why },
+            (Some(state), _) => state,
+            (None, _) => RunState::Open,
+        })
+    }
+
     /// A run is as good as its tree is known already; otherwise a build is asked for.
     pub(super) fn start_run(
         &mut self,
@@ -105,7 +114,7 @@ impl Heart {
         };
         let Some(task) = self.speaker(&stack.links) else { return Ok(()) };
         let state = match stack.verdict {
-            Verdict::Known => self.verdict(&tree)?.unwrap_or(RunState::Open),
+            Verdict::Known => self.known_state(&tree)?,
             Verdict::Again => RunState::Open,
         };
         match (&state, stack.verdict) {

@@ -2,79 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_core::id::{Sha, TaskId};
+use windlass_core::id::TaskId;
 use windlass_core::queue::rate::{self, Rate};
-use windlass_core::queue::{
-    Act, Change, Entry, Flake, Flakes, History, Link, MainIs, Policy, Run, RunState, Stand, Verdict, View,
-    forget, plan,
-};
+use windlass_core::queue::{Act, Flake, MainIs, Policy, RunState, Stand, forget, plan};
 use windlass_core::time::Millis;
 
-fn sha(text: &str) -> Sha {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    Sha::parse(&format!("{hex:0<40}")).expect("forty digits")
-}
-
-fn change(name: &str) -> Change {
-    Change { task: TaskId::stored(name), head: sha(name) }
-}
-
-fn view(policy: Policy, slots: usize, names: &str) -> View {
-    let entry = |(at, name): (usize, &str)| Entry {
-        change: change(name),
-        since: Millis(i64::try_from(at).expect("a short queue")),
-        passed: 0,
-        stand: Stand::Free,
-    };
-    View {
-        policy,
-        main: sha("main"),
-        main_is: MainIs::Green,
-        entries: names.split_whitespace().enumerate().map(entry).collect(),
-        runs: Vec::new(),
-        landed: BTreeSet::new(),
-        flaky: Flakes::default(),
-        rate: Rate::default(),
-        slots,
-        paused: None,
-        landing: false,
-    }
-}
-
-fn run(base: &str, names: &str, state: RunState) -> Run {
-    let mut path = base.to_owned();
-    let links = names.split_whitespace().map(|name| {
-        path = format!("{path}{name}");
-        Link { change: change(name), candidate: sha(&path), tree: sha(&path), history: History::Merge }
-    });
-    Run { base: sha(base), links: links.collect(), state }
-}
-
-fn red(failing: &str) -> RunState {
-    RunState::Red { failing: failing.split_whitespace().map(str::to_owned).collect(), log: "log".into() }
-}
-
-fn broke() -> RunState {
-    RunState::Broke { why: "no disk".into() }
-}
-
-/// The plan in words: `test a b`, `again a`, `land a`, `eject a`.
-fn words(view: &View) -> Vec<String> {
-    let names = |changes: &mut dyn Iterator<Item = &Change>| -> String {
-        changes.map(|change| change.task.as_str()).collect::<Vec<_>>().join(" ")
-    };
-    let word = |act: Act| match act {
-        Act::Test { changes, verdict: Verdict::Known } => format!("test {}", names(&mut changes.iter())),
-        Act::Test { changes, verdict: Verdict::Again } => format!("again {}", names(&mut changes.iter())),
-        Act::Cancel { run } => format!("cancel {}", names(&mut run.links.iter().map(|link| &link.change))),
-        Act::Land { links } => format!("land {}", names(&mut links.iter().map(|link| &link.change))),
-        Act::Return { change, .. } => format!("return {}", change.task),
-        Act::Eject { change, .. } => format!("eject {}", change.task),
-        Act::Settle { change } => format!("settle {}", change.task),
-        Act::Pause { reason } => format!("pause: {reason}"),
-    };
-    plan(view).into_iter().map(word).collect()
-}
+use crate::support::{broke, change, red, run, sha, view, words};
 
 #[test]
 fn the_oldest_goes_first_and_nothing_is_tested_twice() {
@@ -89,7 +22,7 @@ fn the_oldest_goes_first_and_nothing_is_tested_twice() {
 }
 
 #[test]
-fn newest_first_starves_nobody_the_oldest_is_in_every_first_test() {
+fn regression_newest_first_does_not_starve_the_oldest() {
     for slots in [1, 2, 4, 8] {
         let acts = plan(&view(Policy::Ladder, slots, "a b c d e f g h"));
         let Act::Test { changes, .. } = &acts[0] else { panic!("{acts:?}") };
@@ -98,7 +31,7 @@ fn newest_first_starves_nobody_the_oldest_is_in_every_first_test() {
 }
 
 #[test]
-fn the_lowest_numbered_change_does_not_starve_behind_batches() {
+fn regression_the_lowest_numbered_change_does_not_starve_behind_batches() {
     let mut late = view(Policy::Ladder, 4, "a b c d e f");
     late.entries[0].passed = 3;
     late.runs.push(run("main", "a b", red("t")));
@@ -185,7 +118,7 @@ fn what_could_not_run_blames_nobody_and_three_in_a_row_pause() {
 }
 
 #[test]
-fn a_head_that_never_gets_a_test_does_not_block_those_behind_it() {
+fn regression_a_head_that_never_gets_a_test_does_not_block_those_behind_it() {
     let mut stuck = view(Policy::Ladder, 2, "a b c");
     stuck.runs = vec![run("main", "a", RunState::Open)];
     assert!(words(&stuck).iter().any(|word| word.contains('b') && word.contains('c')), "{:?}", words(&stuck));
@@ -239,7 +172,7 @@ fn entries_that_fail_only_together_are_told_apart() {
 }
 
 #[test]
-fn two_at_once_never_push_over_each_other() {
+fn regression_two_at_once_never_push_over_each_other() {
     let mut landing = view(Policy::Ladder, 2, "a b");
     landing.runs = vec![run("main", "a", RunState::Green), run("main", "b", RunState::Green)];
     assert_eq!(plan(&landing).len(), 1, "one landing at a time");
@@ -277,4 +210,57 @@ fn needed_slots_and_expected_waits_follow_the_bound() {
     assert_eq!(rate::needed_slots(21.0, 0.05), 13);
     let ladder = |slots| rate::landed_per_test(Policy::Ladder, 0.05, slots);
     assert!(ladder(4) < ladder(8) && rate::landed_per_test(Policy::Serial, 0.05, 8) < ladder(1));
+}
+
+#[test]
+fn a_test_whose_members_have_all_left_is_stopped() {
+    let mut gone = view(Policy::Ladder, 1, "c");
+    gone.runs = vec![run("main", "a b", RunState::Open)];
+    assert_eq!(words(&gone), ["cancel a b", "test c"], "its slot is used at once");
+    gone.runs = vec![run("main", "a c", RunState::Open)];
+    assert_eq!(words(&gone), [""; 0], "if it is green, c has passed");
+}
+
+#[test]
+fn a_test_of_what_has_landed_or_passed_elsewhere_is_stopped() {
+    let mut landed = view(Policy::Ladder, 2, "b");
+    landed.main = sha("maina");
+    landed.landed.insert(change("a"));
+    landed.runs = vec![run("main", "a", RunState::Open)];
+    assert_eq!(words(&landed)[0], "cancel a");
+    let mut moved = view(Policy::Ladder, 1, "a b");
+    moved.main = sha("elsewhere");
+    moved.runs = vec![run("main", "a b", RunState::Open)];
+    assert_eq!(words(&moved), [""; 0], "it cannot land, but it tells whether they are good");
+    moved.runs.insert(0, run("main", "a b c", RunState::Green));
+    moved.landed.insert(change("c"));
+    assert_eq!(words(&moved), ["cancel a b", "test a b"], "that is known; where main is now they can land");
+}
+
+#[test]
+fn a_test_of_an_earlier_main_is_stopped_and_one_of_this_main_goes_on() {
+    let mut moved = view(Policy::Serial, 2, "a");
+    moved.runs = vec![run("old", "", RunState::Open), run("main", "", RunState::Open)];
+    let acts = plan(&moved);
+    assert!(matches!(&acts[0], Act::Cancel { run } if run.base == sha("old")), "{acts:?}");
+    assert_eq!(acts.iter().filter(|act| matches!(act, Act::Cancel { .. })).count(), 1);
+}
+
+#[test]
+fn a_main_that_somebody_else_made_is_tested_when_a_slot_is_spare() {
+    let mut outside = view(Policy::Serial, 2, "a");
+    outside.main_is = MainIs::Outside;
+    assert_eq!(words(&outside), ["test a", "test "], "after everybody else");
+    outside.slots = 1;
+    assert_eq!(words(&outside), ["test a"], "no slot is spare");
+    outside.slots = 2;
+    outside.runs = vec![run("main", "a", RunState::Open), run("main", "", red("t"))];
+    assert_eq!(words(&outside), ["again "], "main may fail once without a reason, as everybody may");
+    outside.runs.push(run("main", "", red("t")));
+    assert_eq!(words(&outside), ["pause: main's own tests fail"]);
+    outside.runs = vec![run("main", "a", RunState::Open), run("main", "", RunState::Green)];
+    assert_eq!(words(&outside), [""; 0]);
+    outside.runs.truncate(1);
+    outside.main_is = MainIs::Untested;
+    assert_eq!(words(&outside), [""; 0], "the main that we began with is left alone");
 }

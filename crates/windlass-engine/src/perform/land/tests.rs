@@ -1,0 +1,183 @@
+//! Candidates that must never land, on a real repository: what a wrong merge would do to others' work.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use windlass_adapters::forge::{Durability, EmbeddedForge};
+use windlass_adapters::git::{BareRepo, Git};
+use windlass_core::build::TreeVerdict;
+use windlass_core::policy::Policy;
+use windlass_core::task::{Claim, claim};
+use windlass_core::time::Span;
+use windlass_store::{Mode, Op, SqliteStore, Write};
+
+use super::*;
+use crate::layout::Layout;
+use crate::settings::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
+
+const AT: Millis = Millis(1_700_000_000_000);
+
+struct Desk {
+    folder: TempDir,
+    world: World,
+}
+
+impl Desk {
+    /// Main holds `a`, made by somebody else; the change began before that and adds `b`.
+    fn new() -> (Self, Sha, Change) {
+        let folder = tempfile::tempdir().unwrap();
+        let user = folder.path().join("user");
+        std::fs::create_dir(&user).unwrap();
+        git(&user, &["init", "-q", "-b", "main"]);
+        commit(&user, "begin");
+        let begin = git(&user, &["rev-parse", "HEAD"]);
+        commit(&user, "a");
+        let main = git(&user, &["rev-parse", "HEAD"]);
+        let settings = settings();
+        let layout = Layout::new(folder.path().join("state"));
+        let holder = "a test".to_owned();
+        let store = SqliteStore::open(layout.state(), Mode::Daemon { holder, now: AT }).unwrap();
+        let forge = EmbeddedForge::open(&layout.database(), Durability::Normal).unwrap();
+        let runner = Git::new(settings.search_path.clone());
+        let repo = BareRepo::create_from(&runner, &layout.repository(), &user, "main").unwrap();
+        git(&user, &["switch", "-q", "-c", "change", &begin]);
+        commit(&user, "b");
+        git(&user, &["push", "-q", repo.path().to_str().unwrap(), "HEAD:refs/heads/change"]);
+        let head = Sha::parse(&git(&user, &["rev-parse", "HEAD"])).unwrap();
+        let world = World { settings, layout, repo, forge: Arc::new(forge), store: Arc::new(store) };
+        let desk = Self { folder, world };
+        let change = desk.approve(head);
+        (desk, Sha::parse(&main).unwrap(), change)
+    }
+
+    fn approve(&self, head: Sha) -> Change {
+        let asked = Claim { issue: IssueNumber(7), title: "b".into(), nth: 1, branch_prefix: "w/".into() };
+        let mut task = claim(&Policy::default(), asked, AT).task;
+        task.state = State::Queued { tree: head.clone(), head: head.clone() };
+        let change = Change { task: task.id.clone(), head };
+        self.write(Op::InsertTask { task, wake_at: None });
+        change
+    }
+
+    fn write(&self, op: Op) {
+        self.world.store.commit(Write { ops: vec![op] }).unwrap();
+    }
+
+    /// A candidate whose tests are green, whatever is in it.
+    fn green(&self, change: &Change, tree: &Sha, parents: &[&Sha], history: History) -> Link {
+        let candidate = self.world.repo.commit_tree(tree, parents, "candidate", AT).unwrap();
+        let verdict = TreeVerdict {
+            tree: tree.clone(),
+            recipe: self.world.settings.recipe(),
+            build: BuildId::stored("b-1"),
+            at: AT,
+            result: TreeResult::Pass,
+        };
+        self.write(Op::SaveVerdict(verdict));
+        Link { change: change.clone(), candidate, tree: tree.clone(), history }
+    }
+
+    fn land(&self, main: &Sha, link: Link) -> Landing {
+        attempt(&self.world, &Plan { links: &[link.clone()], expected: main, at: AT }, &link).unwrap()
+    }
+
+    fn main(&self) -> Sha {
+        assert!(self.folder.path().exists());
+        self.world.repo.main_tip("main").unwrap()
+    }
+}
+
+fn settings() -> Settings {
+    let agent = || AgentSettings { kind: AgentKind::Demo, env: BTreeMap::new() };
+    Settings {
+        project: "p".into(),
+        branch: "main".into(),
+        branch_prefix: "w/".into(),
+        exe: "/nowhere".into(),
+        search_path: std::env::var("PATH").unwrap(),
+        policy: Policy::default(),
+        dev: agent(),
+        critic: agent(),
+        ci: CiSettings { command: "true".into(), slots: 1, keep: Vec::new(), env: BTreeMap::new() },
+        guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
+        poll: Span::mins(1),
+    }
+}
+
+fn commit(folder: &Path, name: &str) {
+    std::fs::write(folder.join(name), name).unwrap();
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "-m", name]);
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=u", "-c", "user.email=u@localhost"])
+        .args(args)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn why(landing: Landing) -> String {
+    match landing {
+        Landing::Refused { why, .. } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn regression_a_merge_with_a_wrong_base_that_reverts_others_is_caught_by_its_paths() {
+    let (desk, main, change) = Desk::new();
+    let reverts = desk.world.repo.tree_of(&change.head).unwrap();
+    let link = desk.green(&change, &reverts, &[&main, &change.head], History::Merge);
+    assert_eq!(why(desk.land(&main, link)), "the candidate touches `a`, which no change in it does");
+    assert_eq!(desk.main(), main);
+}
+
+#[test]
+fn regression_a_squash_with_a_wrong_base_that_reverts_others_never_lands() {
+    let (desk, main, change) = Desk::new();
+    let reverts = desk.world.repo.tree_of(&change.head).unwrap();
+    for history in [History::Squash, History::Rebase] {
+        let link = desk.green(&change, &reverts, &[&main], history);
+        assert_eq!(
+            why(desk.land(&main, link)),
+            "the candidate is not the approved head on the expected main"
+        );
+    }
+    assert_eq!(desk.main(), main);
+    let Merged::Clean { tree } = desk.world.repo.merge_tree(&main, &change.head).unwrap() else {
+        panic!("it merges")
+    };
+    let link = desk.green(&change, &tree, &[&main], History::Squash);
+    let commit = link.candidate.clone();
+    assert!(matches!(desk.land(&main, link.clone()), Landing::Landed { .. }));
+    assert_eq!(desk.main(), commit);
+    assert!(desk.world.repo.contains(&commit, &change.head).unwrap(), "its mark moved with main");
+    assert!(matches!(desk.land(&main, link), Landing::Landed { .. }), "again, as after a crash");
+}
+
+#[test]
+fn nothing_lands_while_the_queue_is_paused_but_what_has_landed_is_known() {
+    let (desk, main, change) = Desk::new();
+    let Merged::Clean { tree } = desk.world.repo.merge_tree(&main, &change.head).unwrap() else {
+        panic!("it merges")
+    };
+    let link = desk.green(&change, &tree, &[&main, &change.head], History::Merge);
+    let pause = |value: Option<String>| desk.write(Op::SetControl { key: PAUSED_KEY.into(), value });
+    pause(Some("release day".into()));
+    assert!(matches!(desk.land(&main, link.clone()), Landing::Stale));
+    assert_eq!(desk.main(), main);
+    pause(None);
+    assert!(matches!(desk.land(&main, link.clone()), Landing::Landed { .. }));
+    pause(Some("release day".into()));
+    assert!(matches!(desk.land(&main, link), Landing::Landed { .. }));
+}
