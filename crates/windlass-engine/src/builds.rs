@@ -130,7 +130,8 @@ impl Heart {
                 self.book.save_build(Build { started_at, ..build });
                 self.outside.watch_build(id);
             }
-            Some(_) | None => self.order_stop(now, id, slot),
+            Some(_) => {}
+            None => self.order_stop(now, id, slot, "late-stop"),
         }
     }
 
@@ -164,13 +165,13 @@ impl Heart {
     /// Ends a build from our side, wherever it is.
     pub(crate) fn stop_build(&mut self, now: Millis, build: Build, outcome: BuildOutcome) {
         if let BuildStatus::Running { slot } = build.status {
-            self.order_stop(now, &build.id, slot);
+            self.order_stop(now, &build.id, slot, "stop");
         }
         self.end_build(now, build, outcome);
     }
 
-    fn order_stop(&mut self, now: Millis, id: &BuildId, slot: u32) {
-        let key = EffectKey::new(format!("stop:{id}:{}", now.0));
+    fn order_stop(&mut self, now: Millis, id: &BuildId, slot: u32, word: &str) {
+        let key = EffectKey::new(format!("{word}:{id}:{}", now.0));
         self.book.order(now, key, None, Effect::StopBuild { build: id.clone(), slot });
     }
 

@@ -54,6 +54,7 @@ impl Heart {
     fn plan_on(&mut self, now: Millis, main: Sha, tree: &Sha, entries: Vec<Entry>) -> Result<(), StoreError> {
         self.look_at_runs(now, tree)?;
         let main_is = self.main_is(tree)?;
+        self.queue.memory.base = Some(main.clone());
         let mut view = self.queue.view(self.plan_now(main, main_is), entries);
         queue::forget(&mut view, now);
         let acts = queue::plan(&view);

@@ -57,6 +57,10 @@ pub struct Memory {
     /// How often each was overtaken.
     pub passed: BTreeMap<TaskId, u32>,
     pub front: Front,
+    /// What tests are built on: main, or the candidate that main was made of.
+    pub base: Option<Sha>,
+    /// Who does not merge on top of whom.
+    pub held: BTreeMap<TaskId, BTreeSet<TaskId>>,
     /// Main as somebody else left it, until its own test or a landing answers for it.
     pub outside: Option<Sha>,
     /// How many tests main's own line has.
@@ -147,7 +151,23 @@ impl Memory {
         }
     }
 
+    /// The same view for whoever only reads. `now.main` counts for as long as nothing was planned.
+    pub fn look(&self, mut now: Now, entries: Vec<Entry>) -> View {
+        now.main = self.base.clone().unwrap_or(now.main);
+        let stand = |entry: &Entry| {
+            let by = self.held.get(&entry.change.task)?.clone();
+            Some((entry.change.clone(), Stand::Held { by }))
+        };
+        let stands = entries.iter().filter_map(stand).collect();
+        self.clone().view(now, entries, &stands)
+    }
+
     pub fn take_back(&mut self, view: View) {
+        let held = view.entries.iter().filter_map(|entry| match &entry.stand {
+            Stand::Held { by } => Some((entry.change.task.clone(), by.clone())),
+            Stand::Free | Stand::Contained | Stand::Conflict { .. } => None,
+        });
+        self.held = held.collect();
         self.front.keep(&view.entries);
         let waits = |task: &TaskId| view.entries.iter().any(|entry| entry.change.task == *task);
         self.alarms.retain(|task, _| waits(task));

@@ -101,6 +101,18 @@ fn the_memory_survives_the_plan_and_the_disk() {
 }
 
 #[test]
+fn a_reader_sees_what_the_plan_sees() {
+    let mut memory = Memory { base: Some(sha("candidate")), ..Memory::default() };
+    memory.runs = vec![run("candidate", "a", RunState::Open)];
+    let stands = BTreeMap::from([(change("b"), Stand::Held { by: BTreeSet::from([TaskId::stored("a")]) })]);
+    let planned = Now { main: sha("candidate"), ..now() };
+    let view = memory.view(planned, waiting("a b"), &stands);
+    memory.take_back(view.clone());
+    assert_eq!(memory.look(now(), waiting("a b")), view);
+    assert!(memory.look(now(), waiting("b")).runs == view.runs, "reading takes nothing away");
+}
+
+#[test]
 fn an_alarm_is_raised_once_and_cleared_when_the_entry_leaves() {
     let mut memory = Memory::default();
     let limit = Span::mins(5);

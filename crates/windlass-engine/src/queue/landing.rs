@@ -23,7 +23,8 @@ impl Heart {
             }
             return Ok(());
         }
-        let key = EffectKey::new(format!("land:{}:{}", last.candidate, now.0));
+        let tries = self.book.tasks.get(&last.change.task).map_or(0, |task| task.effects);
+        let key = EffectKey::new(format!("land:{}:{tries}:{}", last.candidate, now.0));
         self.book.order(now, key, None, Effect::Land { links, expected, at: now });
         Ok(())
     }

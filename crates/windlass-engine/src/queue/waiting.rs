@@ -37,7 +37,7 @@ impl Heart {
             };
         };
         let now = self.plan_now(main, MainIs::Green);
-        let mut view = self.queue.memory.clone().view(now, entries.to_vec(), &self.queue.stands);
+        let mut view = self.queue.memory.look(now, entries.to_vec());
         view.landing = self.is_landing();
         hold(&view, &entry.change).map_or_else(String::new, |hold| hold.sentence())
     }

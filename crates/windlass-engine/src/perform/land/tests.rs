@@ -81,7 +81,8 @@ impl Desk {
     }
 
     fn land(&self, main: &Sha, link: Link) -> Landing {
-        attempt(&self.world, &Plan { links: &[link.clone()], expected: main, at: AT }, &link).unwrap()
+        attempt(&self.world, &Plan { links: std::slice::from_ref(&link), expected: main, at: AT }, &link)
+            .unwrap()
     }
 
     fn main(&self) -> Sha {
