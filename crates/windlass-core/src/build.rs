@@ -9,7 +9,7 @@ use crate::task::BuildLane;
 use crate::time::{Millis, Span};
 
 /// Whoever should have ended a build at its limit, or told us of its end, is lost after this much more.
-const GRACE: Span = Span::mins(1);
+const GRACE: Span = Span::secs(15);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {

@@ -53,6 +53,19 @@ pub fn boot_id() -> io::Result<String> {
 /// Processes of our own user whose environment held `key=value` when they were started. Not ourselves.
 pub fn find_by_env(key: &str, value: &str) -> io::Result<Vec<ProcessId>> {
     let wanted = format!("{key}={value}");
+    find("environ", |parts| parts.contains(&wanted.as_bytes()))
+}
+
+/// Processes of our own user that were started with exactly these arguments, whatever the program. Not ourselves.
+pub fn find_by_args(args: &[&str]) -> io::Result<Vec<ProcessId>> {
+    find("cmdline", |parts| {
+        parts.len() == args.len() + 2
+            && args.iter().zip(&parts[1..]).all(|(arg, part)| arg.as_bytes() == *part)
+    })
+}
+
+/// `file` holds the parts, each with a zero byte behind it.
+fn find(file: &str, fits: impl Fn(&[&[u8]]) -> bool) -> io::Result<Vec<ProcessId>> {
     let mine = rustix::process::getuid().as_raw();
     let own = std::process::id().cast_signed();
     let found = pids()?.into_iter().filter(|pid| {
@@ -60,8 +73,8 @@ pub fn find_by_env(key: &str, value: &str) -> io::Result<Vec<ProcessId>> {
         // Whoever ends while we look is simply not there.
         *pid != own
             && std::fs::metadata(&folder).is_ok_and(|found| found.uid() == mine)
-            && std::fs::read(format!("{folder}/environ"))
-                .is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
+            && std::fs::read(format!("{folder}/{file}"))
+                .is_ok_and(|all| fits(&all.split(|byte| *byte == 0).collect::<Vec<_>>()))
     });
     Ok(found.filter_map(ProcessId::of).collect())
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -92,6 +92,26 @@ pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
 /// Asks the shim to end the program and itself.
 pub fn request_stop(folder: &Path) -> Result<(), ShimError> {
     Ok(files::write_atomic(&folder.join(STOP), b"")?)
+}
+
+/// Ends the shim and everything that it runs. One that does not hear is killed after `patience`; none there is fine.
+pub fn end(folder: &Path, patience: Duration) -> Result<(), ShimError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    request_stop(folder)?;
+    let until = Instant::now() + patience;
+    while alive(folder)? && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    if alive(folder)? {
+        let full = full_path(folder)?;
+        let failed = |source| ShimError::Watch { folder: full.clone(), source };
+        let shims = process::find_by_args(&["shim", &full.to_string_lossy()]).map_err(failed)?;
+        process::kill_found(&shims).map_err(failed)?;
+    }
+    wait_gone(folder)?;
+    kill_leftovers(folder).map(drop)
 }
 
 /// What the shim wrote down since `offset`, and where to go on reading.

@@ -1,5 +1,7 @@
 //! Runs a build: the exact commit in a clean checkout, under a shim that outlives us.
 
+use std::time::Duration;
+
 use windlass_adapters::ci;
 use windlass_adapters::files;
 use windlass_adapters::git::{Expect, Slot, Swap};
@@ -13,6 +15,8 @@ use crate::world::World;
 
 /// Of a longer log the rest is read and thrown away.
 const MAX_LOG: u64 = 64 << 20;
+/// A shim gives its program two seconds to end; one that needs longer than this does not hear.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Report, Fault> {
     let folder = world.layout.build(id);
@@ -53,12 +57,7 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
 
 /// Ends what runs for the build. Nothing there is fine.
 pub fn stop(world: &World, id: &BuildId) -> Result<Report, Fault> {
-    let folder = world.layout.build(id);
-    if folder.exists() {
-        client::request_stop(&folder)?;
-        client::wait_gone(&folder)?;
-        client::kill_leftovers(&folder)?;
-    }
+    client::end(&world.layout.build(id), PATIENCE)?;
     Ok(Report::default())
 }
 

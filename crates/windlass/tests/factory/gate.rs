@@ -112,6 +112,27 @@ fn a_build_that_never_starts_blames_nobody_and_is_tried_again() {
     works.down();
 }
 
+/// The shim that should end the build is frozen by it, the first time.
+const FREEZES: &str = "here=@
+if [ ! -e $here/frozen ]; then echo $PPID > $here/frozen; kill -STOP $PPID; sleep 1000; fi
+";
+
+#[test]
+fn a_build_whose_keeper_is_lost_is_ended_after_its_limit() {
+    let mut works = crew(&config("exec sh @ci.sh", "[timeouts]\nci = \"1s\"\n"), APPROVES, &[READY]);
+    let one_slot = std::fs::read_to_string(works.machine.repo().join("windlass.toml")).unwrap();
+    works.machine.write("windlass.toml", &one_slot.replace("slots = 6", "slots = 1"));
+    let here = works.machine.path("").to_string_lossy().into_owned();
+    works.script("ci.sh", &FREEZES.replace('@', &here));
+    works.up();
+    let mut log = works.log();
+    let broke = log.wait_kind("build_broke", 1);
+    assert_eq!(broke["data"]["why"], "it ran past its deadline");
+    log.wait_merged(1);
+    assert!(has_ended(works.note("frozen").trim()), "the only slot was free again");
+    works.down();
+}
+
 /// As many tests as the tree says.
 const COUNTED: &str = "n=$(cat count 2> /dev/null || echo 20); seq $n | sed 's/.*/ok & - t&/'; echo 1..$n\n";
 
