@@ -97,6 +97,11 @@ fn nothing_is_left_over(machine: &Machine) {
     assert_eq!(machine.git(&["--git-dir", at, "fsck", "--no-dangling", "--no-progress"]), "");
     let branches = machine.git(&["--git-dir", at, "for-each-ref", "--format=%(refname)", "refs/heads"]);
     assert_eq!(branches.trim(), "refs/heads/main");
+    assert_eq!(
+        machine.git(&["--git-dir", at, "for-each-ref", "refs/windlass/run"]),
+        "",
+        "a candidate is held"
+    );
     let keys = repeated_effects(machine);
     assert!(keys.is_empty(), "done twice: {keys:?}");
 }

@@ -1,6 +1,8 @@
 //! The merge queue under people's hands: paused, asked to hurry, emptied, left alone for too long; and the form that
 //! changes have on main.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::crew::{APPROVES, READY, config, crew};
@@ -132,6 +134,32 @@ fn in_form(history: &str) -> (Works, Log) {
         log.wait_merged(issue);
     }
     (works, log)
+}
+
+/// The daemon is killed again and again while changes land; each is on main once, and every head has its mark.
+#[test]
+fn kills_do_not_land_a_squashed_or_rebased_change_twice() {
+    for history in ["squash", "rebase"] {
+        let more = format!("[queue]\nhistory = \"{history}\"\n");
+        let mut works = crew(&config("true", &more), APPROVES, &[TWICE, TWICE, TWICE]);
+        let mut log = works.log();
+        for n in 1..=12_u64 {
+            works.up();
+            std::thread::park_timeout(Duration::from_millis(60 + n * 67 % 250));
+            works.kill();
+        }
+        works.up();
+        for issue in 1..=3 {
+            log.wait_merged(issue);
+        }
+        all_landed_once(&works, &log);
+        let commits = works.git(&["log", "--format=%(trailers:key=Windlass-Change,valueonly)", "main"]);
+        let each = if history == "squash" { 1 } else { 2 };
+        for issue in ["1.1", "2.1", "3.1"] {
+            assert_eq!(commits.lines().filter(|line| *line == issue).count(), each, "{commits}");
+        }
+        works.down();
+    }
 }
 
 fn lines(text: &str) -> Vec<&str> {
