@@ -30,6 +30,7 @@ impl Heart {
     /// One round of the queue.
     pub(crate) fn plan_queue(&mut self, now: Millis) -> Result<(), StoreError> {
         let entries = self.queue_entries();
+        self.queue.memory.keep(&entries);
         for entry in &entries {
             self.queue.memory.clock.arrived(entry.since);
         }

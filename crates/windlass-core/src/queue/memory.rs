@@ -168,12 +168,15 @@ impl Memory {
             Stand::Free | Stand::Contained | Stand::Conflict { .. } => None,
         });
         self.held = held.collect();
-        self.front.keep(&view.entries);
-        let waits = |task: &TaskId| view.entries.iter().any(|entry| entry.change.task == *task);
-        self.alarms.retain(|task, _| waits(task));
         let passed = view.entries.into_iter().filter(|entry| entry.passed > 0);
         self.passed = passed.map(|entry| (entry.change.task, entry.passed)).collect();
         (self.runs, self.landed, self.flaky, self.rate) = (view.runs, view.landed, view.flaky, view.rate);
+    }
+
+    /// Forgets what was asked and said about those who have left.
+    pub fn keep(&mut self, waiting: &[Entry]) {
+        self.front.keep(waiting);
+        self.alarms.retain(|task, _| waiting.iter().any(|entry| entry.change.task == *task));
     }
 
     /// These are on main now. Whoever was to land before the last of them was overtaken.

@@ -125,8 +125,7 @@ fn an_alarm_is_raised_once_and_cleared_when_the_entry_leaves() {
     assert_eq!(raised[1].1.waited, limit);
     assert!(memory.raise_alarms(late, limit, &entries, |_| String::new()).is_empty(), "once");
     assert_eq!(memory.next_alarm(limit, &entries), None);
-    let view = memory.view(now(), waiting("b"), &BTreeMap::new());
-    memory.take_back(view);
+    memory.keep(&waiting("b"));
     assert_eq!(memory.alarms.keys().map(TaskId::as_str).collect::<Vec<_>>(), ["b"]);
 }
 
