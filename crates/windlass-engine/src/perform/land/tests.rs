@@ -9,13 +9,16 @@ use tempfile::TempDir;
 use windlass_adapters::forge::{Durability, EmbeddedForge};
 use windlass_adapters::git::{BareRepo, Git};
 use windlass_core::build::TreeVerdict;
+use windlass_core::id::SessionId;
+use windlass_core::phase::Phase;
 use windlass_core::policy::Policy;
-use windlass_core::task::{Claim, claim};
+use windlass_core::task::{Claim, Event};
 use windlass_core::time::Span;
 use windlass_store::{Mode, Op, SqliteStore, Write};
 
 use super::*;
 use crate::layout::Layout;
+use crate::record::Book;
 use crate::settings::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
 
 const AT: Millis = Millis(1_700_000_000_000);
@@ -53,13 +56,24 @@ impl Desk {
         (desk, Sha::parse(&main).unwrap(), change)
     }
 
+    /// The head goes the usual way until the critic has approved it.
     fn approve(&self, head: Sha) -> Change {
+        let mut book = Book::new(Policy::default(), self.world.layout.clone());
         let asked = Claim { issue: IssueNumber(7), title: "b".into(), nth: 1, branch_prefix: "w/".into() };
-        let mut task = claim(&Policy::default(), asked, AT).task;
-        task.state = State::Queued { tree: head.clone(), head: head.clone() };
-        let change = Change { task: task.id.clone(), head };
-        self.write(Op::InsertTask { task, wake_at: None });
-        change
+        book.claim(AT, asked);
+        let task = TaskId::nth(IssueNumber(7), 1);
+        let (session, tree) = (SessionId::dev(&task, 1), head.clone());
+        let report = serde_json::json!({"head": head, "verdict": "APPROVE", "summary": "", "comments": []});
+        for event in [
+            Event::PhaseSeen { session: session.clone(), phase: Phase::AwaitingCi },
+            Event::WorkFetched { session, head: head.clone(), tree: tree.clone() },
+            Event::BuildPassed { tree },
+            Event::VerdictGiven { report: serde_json::from_value(report).unwrap() },
+        ] {
+            assert!(book.happened(AT, &task, &event), "{event:?}");
+        }
+        book.commit(self.world.store.as_ref(), |error| panic!("{error}")).unwrap();
+        Change { task, head }
     }
 
     fn write(&self, op: Op) {
