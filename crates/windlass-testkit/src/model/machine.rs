@@ -164,6 +164,8 @@ impl Machine {
             | Effect::EndChange { .. }
             | Effect::RemoveWorkspace { .. }
             | Effect::RunBuild { .. }
+            | Effect::StopBuild { .. }
+            | Effect::HoldCandidate { .. }
             | Effect::Land { .. } => vec![Act::Carry(None)],
         };
         acts.extend(ends);
@@ -232,6 +234,7 @@ impl Machine {
             acts.push(Act::Person(Event::Told { by: by(), text: "hm".into() }));
             acts.push(Act::Person(Event::AbandonAsked { by: by() }));
             acts.push(Act::Person(Event::IssueClosed));
+            acts.push(Act::Person(Event::Withdrawn { by: by() }));
             acts.push(Act::Person(Event::RetryAsked { by: by() }));
         }
         if matches!(desk.task.state, State::AwaitingSlot { .. }) {
@@ -292,6 +295,8 @@ impl Machine {
             | Effect::EndChange { .. }
             | Effect::RemoveWorkspace { .. }
             | Effect::RunBuild { .. }
+            | Effect::StopBuild { .. }
+            | Effect::HoldCandidate { .. }
             | Effect::Land { .. } => {}
         }
     }
