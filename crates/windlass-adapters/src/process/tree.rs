@@ -1,5 +1,6 @@
 //! Ending whole families of processes, also members that left the group or lost their parent.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStat
 
 use super::capture::wait_readable;
 use super::ident::{ProcessId, Stat, all_processes, below};
+
+/// How long a killed process may take to be dead.
+const DEATH: Duration = Duration::from_secs(10);
 
 /// From now on, orphans among our descendants become our own children instead of init's.
 pub fn become_subreaper() -> io::Result<()> {
@@ -30,7 +34,7 @@ pub fn kill_group(leader: i32, signal: Signal) -> io::Result<bool> {
 pub fn kill_tree(patience: Duration) -> io::Result<u32> {
     let until = Instant::now() + patience;
     let own = std::process::id().cast_signed();
-    let mut killed = std::collections::BTreeSet::new();
+    let mut killed = BTreeSet::new();
     while has_children()? {
         // Stopped first, so that nobody has a child while we walk.
         for stat in living(&below(&all_processes()?, own)) {
@@ -48,17 +52,33 @@ pub fn kill_tree(patience: Duration) -> io::Result<u32> {
     Ok(u32::try_from(killed.len()).unwrap_or(u32::MAX))
 }
 
-/// Kills the given processes and all that descends from them; says how many were alive.
+/// Kills the given processes and all that descends from them, and waits until they are dead; says how many were alive.
 pub fn kill_found(found: &[ProcessId]) -> io::Result<u32> {
     let all = all_processes()?;
-    let mut killed = 0;
-    for root in found {
-        for stat in below(&all, root.pid) {
-            killed += u32::from(!stat.is_dead() && stat.id.signal(Signal::KILL)?);
+    let mut killed = BTreeSet::new();
+    for root in found.iter().filter(|root| root.is_alive()) {
+        let family = living(&below(&all, root.pid)).into_iter().map(|stat| stat.id).chain([*root]);
+        for id in family {
+            if id.signal(Signal::KILL)? {
+                killed.insert(id);
+            }
         }
-        killed += u32::from(root.is_alive() && root.signal(Signal::KILL)?);
     }
-    Ok(killed)
+    let until = Instant::now() + DEATH;
+    for id in &killed {
+        wait_dead(*id, until)?;
+    }
+    Ok(u32::try_from(killed.len()).unwrap_or(u32::MAX))
+}
+
+/// Whoever was killed is still seen for a moment.
+fn wait_dead(id: ProcessId, until: Instant) -> io::Result<()> {
+    let handle =
+        Pid::from_raw(id.pid).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+    if let Some(handle) = handle.filter(|_| id.is_alive()) {
+        wait_readable(&mut [PollFd::new(&handle, PollFlags::IN)], Some(until))?;
+    }
+    Ok(())
 }
 
 /// Takes the exit status of ended orphans that became ours, and leaves that of `spare` to its owner.

@@ -2,6 +2,8 @@
 
 mod forge;
 mod land;
+#[cfg(test)]
+mod place;
 mod run_build;
 mod session;
 mod workspace;

@@ -1,5 +1,8 @@
 //! Workspaces: made, looked into, and removed only after everything in them is safe.
 
+#[cfg(test)]
+mod tests;
+
 use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
@@ -32,9 +35,14 @@ pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
         }
         Err(error) => return Err(error.into()),
     };
-    // Main may have moved since: work that is there already grows from where it began.
-    let begun = task.base.clone().filter(|_| kept || last.is_some());
-    let event = Some(Event::WorkspaceReady { base: begun.unwrap_or(main) });
+    // Main may have moved since: work that is there already grows from where it began. Before that was written down
+    // no session has run in the clone, and its branch is where it was made.
+    let base = match task.base.clone().filter(|_| kept || last.is_some()) {
+        Some(begun) => begun,
+        None if kept && last.is_none() => world.repo.fetch_work(&clone, branch)?.head,
+        None => main,
+    };
+    let event = Some(Event::WorkspaceReady { base });
     Ok(Report { event, rescued, ..Report::default() })
 }
 

@@ -1,27 +1,16 @@
 //! Candidates that must never land, on a real repository: what a wrong merge would do to others' work.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-
 use tempfile::TempDir;
-use windlass_adapters::forge::{Durability, EmbeddedForge};
-use windlass_adapters::git::{BareRepo, Git};
 use windlass_core::build::TreeVerdict;
 use windlass_core::id::SessionId;
 use windlass_core::phase::Phase;
 use windlass_core::policy::Policy;
 use windlass_core::task::{Claim, Event};
-use windlass_core::time::Span;
-use windlass_store::{Mode, Op, SqliteStore, Write};
+use windlass_store::{Op, Write};
 
 use super::*;
-use crate::layout::Layout;
+use crate::perform::place::{AT, Place, commit, git};
 use crate::record::Book;
-use crate::settings::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
-
-const AT: Millis = Millis(1_700_000_000_000);
 
 struct Desk {
     folder: TempDir,
@@ -31,29 +20,15 @@ struct Desk {
 impl Desk {
     /// Main holds `a`, made by somebody else; the change began before that and adds `b`.
     fn new() -> (Self, Sha, Change) {
-        let folder = tempfile::tempdir().unwrap();
-        let user = folder.path().join("user");
-        std::fs::create_dir(&user).unwrap();
-        git(&user, &["init", "-q", "-b", "main"]);
-        commit(&user, "begin");
-        let begin = git(&user, &["rev-parse", "HEAD"]);
-        commit(&user, "a");
-        let main = git(&user, &["rev-parse", "HEAD"]);
-        let settings = settings();
-        let layout = Layout::new(folder.path().join("state"));
-        let holder = "a test".to_owned();
-        let store = SqliteStore::open(layout.state(), Mode::Daemon { holder, now: AT }).unwrap();
-        let forge = EmbeddedForge::open(&layout.database(), Durability::Normal).unwrap();
-        let runner = Git::new(settings.search_path.clone());
-        let repo = BareRepo::create_from(&runner, &layout.repository(), &user, "main").unwrap();
+        let Place { folder, user, world, main } = Place::new();
+        let begin = git(&user, &["rev-parse", "HEAD~1"]);
         git(&user, &["switch", "-q", "-c", "change", &begin]);
         commit(&user, "b");
-        git(&user, &["push", "-q", repo.path().to_str().unwrap(), "HEAD:refs/heads/change"]);
+        git(&user, &["push", "-q", world.repo.path().to_str().unwrap(), "HEAD:refs/heads/change"]);
         let head = Sha::parse(&git(&user, &["rev-parse", "HEAD"])).unwrap();
-        let world = World { settings, layout, repo, forge: Arc::new(forge), store: Arc::new(store) };
         let desk = Self { folder, world };
         let change = desk.approve(head);
-        (desk, Sha::parse(&main).unwrap(), change)
+        (desk, main, change)
     }
 
     /// The head goes the usual way until the critic has approved it.
@@ -103,42 +78,6 @@ impl Desk {
         assert!(self.folder.path().exists());
         self.world.repo.main_tip("main").unwrap()
     }
-}
-
-fn settings() -> Settings {
-    let agent = || AgentSettings { kind: AgentKind::Demo, env: BTreeMap::new() };
-    Settings {
-        project: "p".into(),
-        branch: "main".into(),
-        branch_prefix: "w/".into(),
-        exe: "/nowhere".into(),
-        search_path: std::env::var("PATH").unwrap(),
-        policy: Policy::default(),
-        dev: agent(),
-        critic: agent(),
-        ci: CiSettings { command: "true".into(), slots: 1, keep: Vec::new(), env: BTreeMap::new() },
-        guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
-        poll: Span::mins(1),
-    }
-}
-
-fn commit(folder: &Path, name: &str) {
-    std::fs::write(folder.join(name), name).unwrap();
-    git(folder, &["add", "-A"]);
-    git(folder, &["commit", "-q", "-m", name]);
-}
-
-fn git(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=u", "-c", "user.email=u@localhost"])
-        .args(args)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 fn why(landing: Landing) -> String {
