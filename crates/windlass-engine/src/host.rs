@@ -101,8 +101,8 @@ impl Outside for Host {
     }
 
     fn remember(&mut self, identity: &Identity) {
-        if let Some(slot) = review_slot(&identity.worktree_path).filter(|_| identity.role == Role::Review) {
-            self.slots.hold(&identity.name, slot);
+        if identity.role == Role::Review {
+            self.slots.remember(&self.world.layout, &identity.name);
         }
     }
 
@@ -155,9 +155,4 @@ impl Outside for Host {
             }
         }
     }
-}
-
-fn review_slot(worktree: &str) -> Option<u32> {
-    let folder = std::path::Path::new(worktree).parent()?.file_name()?.to_str()?;
-    folder.strip_prefix("review-")?.parse().ok()
 }

@@ -89,6 +89,12 @@ impl Layout {
         self.state.join("slots").join(format!("review-{slot}"))
     }
 
+    /// The slot that a checkout belongs to.
+    pub fn review_slot_of(&self, checkout: &Path) -> Option<u32> {
+        let folder = checkout.parent()?.file_name()?.to_str()?;
+        folder.strip_prefix("review-")?.parse().ok()
+    }
+
     pub fn queue_mirror(&self) -> PathBuf {
         self.state.join("merge-queue.json")
     }

@@ -34,6 +34,13 @@ pub fn prepare(folder: &Path, launch: &Launch) -> Result<(), ShimError> {
     Ok(files::write_json(&folder.join(LAUNCH), launch)?)
 }
 
+/// What is to run there, if that was written down.
+pub fn launch(folder: &Path) -> Result<Option<Launch>, ShimError> {
+    let path = folder.join(LAUNCH);
+    let Some(bytes) = files::read_head(&path, 16 << 20)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|source| ShimError::Decode { path, source })
+}
+
 /// Starts `exe shim <folder>`, unless it runs or has ended already. The lock is taken here and handed over,
 /// so there is no moment in which a started shim does not count as alive.
 pub fn spawn(exe: &Path, folder: &Path) -> Result<Spawned, ShimError> {

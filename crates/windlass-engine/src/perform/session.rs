@@ -1,5 +1,8 @@
 //! Sessions: started under a shim, spoken to through their inbox, stopped with everything they forked.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +17,7 @@ use windlass_core::session::Role;
 use windlass_core::task::{Event, Start, Task};
 
 use super::{Fault, Report, Started};
+use crate::layout::Layout;
 use crate::record::Order;
 use crate::world::World;
 
@@ -22,9 +26,19 @@ use crate::world::World;
 pub struct ReviewSlots(Mutex<BTreeMap<SessionId, u32>>);
 
 impl ReviewSlots {
-    /// After a restart: the session still has its checkout.
-    pub fn hold(&self, session: &SessionId, slot: u32) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), slot);
+    /// After a restart: the session keeps the checkout that its process was started in. Only the launch says for sure
+    /// which one that is: the daemon may have been killed before it wrote down that the session runs.
+    pub fn remember(&self, layout: &Layout, session: &SessionId) {
+        let launch = match client::launch(&layout.session(session)) {
+            Ok(launch) => launch,
+            Err(error) => {
+                tracing::warn!(%session, error = %super::chain(&error), "cannot read where a session was started");
+                return;
+            }
+        };
+        if let Some(slot) = launch.and_then(|launch| layout.review_slot_of(&launch.cwd)) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), slot);
+        }
     }
 
     fn take(&self, session: &SessionId) -> u32 {
