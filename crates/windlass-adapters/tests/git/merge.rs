@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::git::{GitError, Merged};
+use windlass_adapters::git::{Expect, GitError, Merged, Swap};
 use windlass_core::id::Sha;
 use windlass_core::time::Millis;
 
-use crate::support::{AT, World};
+use crate::support::{AT, World, git};
 
 #[test]
 fn a_merge_is_clean_or_a_conflict_or_could_not_run() {
@@ -21,6 +21,25 @@ fn a_merge_is_clean_or_a_conflict_or_could_not_run() {
     assert_eq!(repo.merge_tree(&ours, &theirs).unwrap(), Merged::Conflict { files: names(&["a.txt"]) });
     let nobody = Sha::parse(&"2".repeat(40)).unwrap();
     assert!(matches!(repo.merge_tree(&ours, &nobody), Err(GitError::Failed { .. })));
+}
+
+#[test]
+fn regression_a_merge_looks_at_commits_and_never_at_what_is_checked_out() {
+    let world = World::new();
+    let (repo, base) = (&world.repo, world.main());
+    let change = world.commit(&base, &[("new.txt", "n")]);
+    let other = world.commit(&base, &[("other.txt", "o")]);
+    // Another worktree's branch is checked out, here as what the bare repository itself is on.
+    assert_eq!(repo.update_ref("refs/heads/other", &other, Expect::Absent).unwrap(), Swap::Done);
+    git(repo.path(), &["symbolic-ref", "HEAD", "refs/heads/other"]);
+    let Merged::Clean { tree } = repo.merge_tree(&base, &change).unwrap() else { panic!("no clean merge") };
+    let candidate = repo.commit_tree(&tree, &[&base, &change], "merge", AT).unwrap();
+    assert_eq!(repo.land("main", &base, &candidate).unwrap(), Swap::Done);
+    assert_eq!(repo.resolve("refs/heads/other").unwrap(), Some(other));
+    assert_eq!(
+        (world.main(), repo.changed_paths(&base, &candidate).unwrap()),
+        (candidate, names(&["new.txt"]))
+    );
 }
 
 #[test]

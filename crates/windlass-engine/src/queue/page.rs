@@ -16,6 +16,7 @@ impl Heart {
         let Some(main) = self.queue.memory.base.clone().or_else(|| self.queue.known_main.clone()) else {
             // Nobody has looked at main yet, so nothing can hold anybody but a person.
             let word = if self.queue.paused.is_some() { "paused" } else { "ready" };
+            let entries = self.queue.memory.front.order(entries);
             let tasks = entries.iter().filter_map(|entry| self.book.tasks.get(&entry.change.task));
             return tasks.map(|task| (task, word)).collect();
         };
