@@ -57,6 +57,41 @@ fn the_same_commit_has_the_same_id_at_any_time() {
     assert!(repo.commit_tree(&tree, &[], "early", Millis(0)).is_ok());
 }
 
+/// One question for many heads has the answers of many questions.
+#[test]
+fn many_heads_are_asked_about_at_once() {
+    let world = World::new();
+    let (repo, base) = (&world.repo, world.main());
+    let main = world.commit(&base, &[("m.txt", "m\n")]);
+    let old = world.commit(&base, &[("a.txt", "x\n")]);
+    let longer = world.commit(&old, &[("b.txt", "y\n")]);
+    let young = world.commit(&main, &[("c.txt", "z\n")]);
+    let Merged::Clean { tree } = repo.merge_tree(&longer, &main).unwrap() else { panic!("no clean merge") };
+    let joined = repo.commit_tree(&tree, &[&longer, &main], "joins main", AT).unwrap();
+    let orphan = repo.commit_tree(&tree, &[], "orphan", AT).unwrap();
+    let heads = [&base, &old, &longer, &young, &joined, &orphan];
+    let growth = repo.growth(&main, heads).unwrap();
+    for head in heads {
+        assert_eq!(growth.is_in_base(head), repo.is_ancestor(head, &main).unwrap(), "{head}");
+        let began = growth.began_at(head).cloned();
+        let asked = repo.merge_base(&main, head).unwrap();
+        // Two ways into main: only git can say which is the better one.
+        assert_eq!(began, if *head == joined { None } else { asked }, "{head}");
+        for other in heads.into_iter().filter(|other| !growth.is_in_base(other)) {
+            assert_eq!(growth.holds(head, other), repo.is_ancestor(other, head).unwrap(), "{head} {other}");
+        }
+    }
+    assert_eq!(repo.growth(&main, []).unwrap(), repo.growth(&main, [&base]).unwrap());
+    assert!(repo.growth(&main, [&Sha::parse(&"3".repeat(40)).unwrap()]).is_err());
+    let anatomies = repo.anatomies(heads).unwrap();
+    for head in heads {
+        assert_eq!(anatomies[head], repo.anatomy(head).unwrap());
+    }
+    let changed = repo.changed_by_any([(&base, &longer), (&main, &young), (&old, &old)]).unwrap();
+    assert_eq!(changed, names(&["a.txt", "b.txt", "c.txt"]));
+    assert_eq!(repo.changed_by_any([(&main, &joined)]).unwrap(), repo.changed_paths(&main, &joined).unwrap());
+}
+
 #[test]
 fn history_answers() {
     let world = World::new();
