@@ -6,12 +6,14 @@ use crate::bench::error::BenchError;
 use crate::bench::sheet::Sheet;
 
 /// Landings that are measured.
-pub const LANDINGS: usize = 16;
+pub const LANDINGS: usize = 20;
 
 pub fn measure(desk: &mut Desk<'_>, sheet: &mut Sheet) -> Result<(), BenchError> {
     let mut samples = Vec::new();
     for _ in 0..LANDINGS {
         desk.wait_testing()?;
+        // A real test takes longer than the tidying up after the landing before it.
+        desk.factory.settle()?;
         desk.let_go()?;
         let events = desk.factory.follow("a landing", |seen| seen.event.entry.fact.kind() == "landed")?;
         let landed = events.iter().find(|seen| seen.event.entry.fact.kind() == "landed");
