@@ -192,8 +192,8 @@ impl Heart {
             self.outside.mirror(mirror::Page::Record(record));
         }
         self.restless = true;
-        let tasks: Vec<&task::Task> = self.book.tasks.values().collect();
-        if let Some(queue) = self.queue.changed(mirror::queue(&self.layout, &tasks)) {
+        let page = mirror::queue(&self.layout, &self.queue_page());
+        if let Some(queue) = self.queue.changed(page) {
             self.outside.mirror(mirror::Page::Queue(queue));
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::{Value, json};
 use windlass_adapters::files;
-use windlass_core::task::{State, Task};
+use windlass_core::task::Task;
 
 use crate::layout::Layout;
 use crate::record::Mirror;
@@ -49,9 +49,9 @@ fn write<T: serde::Serialize>(
     files::write_json(&folder.join(name), value)
 }
 
-/// The queue in the words of the seeds.
-pub fn queue(layout: &Layout, tasks: &[&Task]) -> Value {
-    let entries = tasks.iter().filter(|task| matches!(task.state, State::Queued { .. })).map(|task| {
+/// The queue in the words of the seeds: each task with how it stands, the first to land first.
+pub fn queue(layout: &Layout, entries: &[(&Task, &'static str)]) -> Value {
+    let entries = entries.iter().map(|(task, status)| {
         json!({
             "identity_name": task.session,
             "branch": task.branch,
@@ -60,7 +60,7 @@ pub fn queue(layout: &Layout, tasks: &[&Task]) -> Value {
             "bead_id": task.bead_id,
             "node_id": task.node_id,
             "requested_at": task.since,
-            "status": "ready",
+            "status": status,
         })
     });
     Value::Array(entries.collect())

@@ -2,6 +2,7 @@
 
 mod landing;
 mod link;
+mod page;
 mod pause;
 mod runs;
 mod state;

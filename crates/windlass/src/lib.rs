@@ -1,7 +1,7 @@
 //! The face: command line, configuration, errors, and the start of the daemon.
 //!
 //! `cli` names the commands, `commands` has one file for each, `view` what they print for programs, `project` finds
-//! the checkout and its state folder, `config` reads `windlass.toml`. Results go to stdout, talk and errors to stderr.
+//! the checkout and its state folder, `config` reads `windlass.toml`, `train` the merge queue. Results go to stdout, talk and errors to stderr.
 
 mod around;
 mod cli;
@@ -16,6 +16,7 @@ mod leftovers;
 mod out;
 mod project;
 mod text;
+mod train;
 mod view;
 
 use std::ffi::OsString;

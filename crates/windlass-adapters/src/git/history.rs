@@ -1,6 +1,6 @@
 //! Questions about commits that are already in the bare repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::id::Sha;
 
@@ -47,6 +47,26 @@ impl BareRepo {
         Ok(Anatomy { tree, parents: words.collect::<Result<_, _>>()? })
     }
 
+    /// The same of several, by commit. One process.
+    pub fn anatomies<'a>(
+        &self,
+        commits: impl IntoIterator<Item = &'a Sha>,
+    ) -> Result<BTreeMap<Sha, Anatomy>, GitError> {
+        let input: String = commits.into_iter().map(|commit| format!("{commit}\n")).collect();
+        let args = ["log", "--no-walk=unsorted", "--no-color", "--format=%H %T %P", "--stdin"];
+        let answer = self.call().args(args).input(input).done()?;
+        let mut found = BTreeMap::new();
+        for line in answer.text().lines() {
+            let words = line.split_whitespace().map(|word| answer.parse_sha(word));
+            let mut words = words.collect::<Result<Vec<_>, _>>()?.into_iter();
+            let (Some(commit), Some(tree)) = (words.next(), words.next()) else {
+                return Err(answer.unusable(line));
+            };
+            found.insert(commit, Anatomy { tree, parents: words.collect() });
+        }
+        Ok(found)
+    }
+
     /// The best common ancestor; `None` for unrelated histories. One process.
     pub fn merge_base(&self, a: &Sha, b: &Sha) -> Result<Option<Sha>, GitError> {
         let answer = self.call().args(["merge-base", a.as_str(), b.as_str()]).run(&[0, 1])?;
@@ -67,6 +87,22 @@ impl BareRepo {
             .args([from.as_str(), to.as_str()])
             .done()?;
         Ok(answer.parts().into_iter().collect())
+    }
+
+    /// Paths in which any of these pairs differs, each from its first commit to its second. One process.
+    pub fn changed_by_any<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a Sha, &'a Sha)>,
+    ) -> Result<BTreeSet<String>, GitError> {
+        // The second of two commits stands for the parent of the first.
+        let input: String = pairs.into_iter().map(|(from, to)| format!("{to} {from}\n")).collect();
+        let answer = self
+            .call()
+            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-commit-id"])
+            .arg("--stdin")
+            .input(input)
+            .done()?;
+        Ok(answer.parts().into_iter().filter(|path| !path.is_empty()).collect())
     }
 
     /// Commits in `from..to` that touched one of `paths`, newest first. One process; none without paths.

@@ -105,9 +105,11 @@ impl BareRepo {
     /// Whether `tip` holds `head`: as an ancestor, or as the commit that it became when it landed. One process, two if
     /// it landed as another commit.
     pub fn contains(&self, tip: &Sha, head: &Sha) -> Result<bool, GitError> {
-        if self.is_ancestor(head, tip)? {
-            return Ok(true);
-        }
+        Ok(self.is_ancestor(head, tip)? || self.contains_mark(tip, head)?)
+    }
+
+    /// Whether `tip` holds the commit that `head` became when it landed. No process if it never did.
+    pub fn contains_mark(&self, tip: &Sha, head: &Sha) -> Result<bool, GitError> {
         match self.landed_as(head)? {
             Some(commit) => self.is_ancestor(&commit, tip),
             None => Ok(false),

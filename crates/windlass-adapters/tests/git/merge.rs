@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::git::{GitError, Merged};
+use windlass_adapters::git::{Expect, GitError, Merged, Swap};
 use windlass_core::id::Sha;
 use windlass_core::time::Millis;
 
-use crate::support::{AT, World};
+use crate::support::{AT, World, git};
 
 #[test]
 fn a_merge_is_clean_or_a_conflict_or_could_not_run() {
@@ -24,6 +24,25 @@ fn a_merge_is_clean_or_a_conflict_or_could_not_run() {
 }
 
 #[test]
+fn regression_a_merge_looks_at_commits_and_never_at_what_is_checked_out() {
+    let world = World::new();
+    let (repo, base) = (&world.repo, world.main());
+    let change = world.commit(&base, &[("new.txt", "n")]);
+    let other = world.commit(&base, &[("other.txt", "o")]);
+    // Another worktree's branch is checked out, here as what the bare repository itself is on.
+    assert_eq!(repo.update_ref("refs/heads/other", &other, Expect::Absent).unwrap(), Swap::Done);
+    git(repo.path(), &["symbolic-ref", "HEAD", "refs/heads/other"]);
+    let Merged::Clean { tree } = repo.merge_tree(&base, &change).unwrap() else { panic!("no clean merge") };
+    let candidate = repo.commit_tree(&tree, &[&base, &change], "merge", AT).unwrap();
+    assert_eq!(repo.land("main", &base, &candidate).unwrap(), Swap::Done);
+    assert_eq!(repo.resolve("refs/heads/other").unwrap(), Some(other));
+    assert_eq!(
+        (world.main(), repo.changed_paths(&base, &candidate).unwrap()),
+        (candidate, names(&["new.txt"]))
+    );
+}
+
+#[test]
 fn the_same_commit_has_the_same_id_at_any_time() {
     let world = World::new();
     let (repo, base) = (&world.repo, world.main());
@@ -36,6 +55,41 @@ fn the_same_commit_has_the_same_id_at_any_time() {
     assert!(text.contains("author Windlass <windlass@localhost> 1700000000 +0000"), "{text}");
     assert!(text.ends_with(message.trim_end()));
     assert!(repo.commit_tree(&tree, &[], "early", Millis(0)).is_ok());
+}
+
+/// One question for many heads has the answers of many questions.
+#[test]
+fn many_heads_are_asked_about_at_once() {
+    let world = World::new();
+    let (repo, base) = (&world.repo, world.main());
+    let main = world.commit(&base, &[("m.txt", "m\n")]);
+    let old = world.commit(&base, &[("a.txt", "x\n")]);
+    let longer = world.commit(&old, &[("b.txt", "y\n")]);
+    let young = world.commit(&main, &[("c.txt", "z\n")]);
+    let Merged::Clean { tree } = repo.merge_tree(&longer, &main).unwrap() else { panic!("no clean merge") };
+    let joined = repo.commit_tree(&tree, &[&longer, &main], "joins main", AT).unwrap();
+    let orphan = repo.commit_tree(&tree, &[], "orphan", AT).unwrap();
+    let heads = [&base, &old, &longer, &young, &joined, &orphan];
+    let growth = repo.growth(&main, heads).unwrap();
+    for head in heads {
+        assert_eq!(growth.is_in_base(head), repo.is_ancestor(head, &main).unwrap(), "{head}");
+        let began = growth.began_at(head).cloned();
+        let asked = repo.merge_base(&main, head).unwrap();
+        // Two ways into main: only git can say which is the better one.
+        assert_eq!(began, if *head == joined { None } else { asked }, "{head}");
+        for other in heads.into_iter().filter(|other| !growth.is_in_base(other)) {
+            assert_eq!(growth.holds(head, other), repo.is_ancestor(other, head).unwrap(), "{head} {other}");
+        }
+    }
+    assert_eq!(repo.growth(&main, []).unwrap(), repo.growth(&main, [&base]).unwrap());
+    assert!(repo.growth(&main, [&Sha::parse(&"3".repeat(40)).unwrap()]).is_err());
+    let anatomies = repo.anatomies(heads).unwrap();
+    for head in heads {
+        assert_eq!(anatomies[head], repo.anatomy(head).unwrap());
+    }
+    let changed = repo.changed_by_any([(&base, &longer), (&main, &young), (&old, &old)]).unwrap();
+    assert_eq!(changed, names(&["a.txt", "b.txt", "c.txt"]));
+    assert_eq!(repo.changed_by_any([(&main, &joined)]).unwrap(), repo.changed_paths(&main, &joined).unwrap());
 }
 
 #[test]

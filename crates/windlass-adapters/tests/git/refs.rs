@@ -8,6 +8,8 @@ use windlass_core::id::Sha;
 
 use crate::support::{World, git, runner, write};
 
+const RACES: usize = 60;
+
 fn missing() -> Sha {
     Sha::parse(&"1".repeat(40)).unwrap()
 }
@@ -83,9 +85,9 @@ fn a_ref_moves_only_from_where_we_think_it_is() {
 }
 
 #[test]
-fn of_two_that_land_at_once_exactly_one_wins() {
+fn regression_of_two_pushers_at_once_exactly_one_wins_in_sixty_of_sixty_races() {
     let world = World::new();
-    for round in 0..20 {
+    for round in 0..RACES {
         let base = world.main();
         let tree = world.repo.tree_of(&base).unwrap();
         let rivals: Vec<Sha> = ["x", "y"]
@@ -111,7 +113,7 @@ fn of_two_that_land_at_once_exactly_one_wins() {
     }
     assert_eq!(
         std::fs::read_to_string(world.repo.path().join("logs/refs/heads/main")).unwrap().lines().count(),
-        20
+        RACES
     );
 }
 

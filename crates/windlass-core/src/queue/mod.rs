@@ -15,7 +15,7 @@ mod view;
 pub use estimate::{Clock, Outlook, outlook};
 pub use flakes::{Flake, Flakes};
 pub use front::Front;
-pub use hold::{Hold, hold};
+pub use hold::{Hold, hold, holds};
 pub use memory::{Alarm, Counted, MEMORY_KEY, Memory, Now, PAUSED_KEY, Pause, entries};
 pub use view::{Act, Change, Entry, History, Link, MainIs, Policy, Run, RunState, Stand, Verdict, View};
 

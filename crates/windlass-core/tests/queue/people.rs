@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::queue::rate::landed_per_test;
 use windlass_core::queue::{
-    Clock, Entry, Flakes, Front, Hold, MainIs, Memory, Now, Pause, Policy, RunState, Stand, hold, outlook,
+    Clock, Entry, Flakes, Front, Hold, MainIs, Memory, Now, Pause, Policy, RunState, Stand, hold, holds,
+    outlook,
 };
 use windlass_core::time::{Millis, Span};
 
@@ -151,6 +152,18 @@ fn everybody_is_told_what_holds_them() {
     view.paused = Some(Pause { reason: "release".into(), by: Some("ann".into()) }.sentence());
     let told = held(&view, "a").map(|hold| hold.sentence());
     assert_eq!(told.as_deref(), Some("the queue is paused: ann paused it: release"));
+    assert!(holds(&view).iter().all(|hold| hold.word() == "paused"));
+}
+
+#[test]
+fn holds_are_said_in_words_and_by_issues() {
+    let by = BTreeSet::from([TaskId::stored("12.1"), TaskId::stored("odd")]);
+    let sentence = Hold::Behind { by }.sentence();
+    assert_eq!(sentence, "it does not merge on top of #12, odd, which goes first");
+    assert_eq!(Hold::Tested { others: 1 }.sentence(), "it is being tested with one other");
+    assert!(Hold::Suspected { others: 3 }.sentence().starts_with("a test of it and 3 others failed"));
+    let queue = view(Policy::Ladder, 2, "a b");
+    assert_eq!(holds(&queue).iter().map(Hold::word).collect::<Vec<_>>(), ["ready", "ready"]);
 }
 
 #[test]

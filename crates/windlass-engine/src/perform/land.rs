@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use windlass_adapters::git::{Anatomy, Mark, Merged, Swap};
 use windlass_core::build::TreeResult;
@@ -15,6 +15,9 @@ use windlass_core::time::Millis;
 
 use super::{Fault, Report};
 use crate::world::World;
+
+/// What the candidates are made of.
+type Anatomies = BTreeMap<Sha, Anatomy>;
 
 /// What became of it.
 #[derive(Debug)]
@@ -49,7 +52,8 @@ fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault
     let Some(verdict) = world.store.verdict(&last.tree, &recipe)? else {
         return Ok(refused("a tree without a verdict was to land"));
     };
-    let commit = compose(world, plan, last)?;
+    let anatomies = world.repo.anatomies(plan.links.iter().map(|link| &link.candidate))?;
+    let commit = compose(world, plan, last, &anatomies)?;
     let landed = Landing::Landed { commit: commit.clone(), build: verdict.build };
     let main = world.repo.main_tip(&world.settings.branch)?;
     // The probe: after a crash the swap may have happened already.
@@ -67,7 +71,7 @@ fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault
             return Ok(Landing::Stale);
         }
     }
-    if let Some(refused) = check_links(world, plan)? {
+    if let Some(refused) = check_links(world, plan, &anatomies)? {
         return Ok(refused);
     }
     if let Some(refused) = check_paths(world, plan, &commit)? {
@@ -94,11 +98,12 @@ fn swap(world: &World, plan: &Plan<'_>, commit: &Sha) -> Result<Swap, Fault> {
 /// The commit that main becomes, with the tested tree. Merged changes land as one commit whose first parent is the
 /// main before, each with its merge below it, so that every commit on main's own line was tested. Squashed and
 /// rebased ones land as they were tested, one on top of the other.
-fn compose(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Sha, Fault> {
+fn compose(world: &World, plan: &Plan<'_>, last: &Link, anatomies: &Anatomies) -> Result<Sha, Fault> {
     if last.history != History::Merge {
         return Ok(last.candidate.clone());
     }
-    if plan.links.len() == 1 && world.repo.anatomy(&last.candidate)?.parents.first() == Some(plan.expected) {
+    let below = anatomies.get(&last.candidate).and_then(|candidate| candidate.parents.first());
+    if plan.links.len() == 1 && below == Some(plan.expected) {
         return Ok(last.candidate.clone());
     }
     let issues: Vec<IssueNumber> = plan.links.iter().filter_map(|link| link.change.task.issue()).collect();
@@ -117,12 +122,14 @@ fn is_approved(world: &World, change: &Change) -> Result<bool, Fault> {
 
 /// Each candidate that was tested is the approved head on the one before it. The first stands on the expected main,
 /// or on the candidate whose tree that main has.
-fn check_links(world: &World, plan: &Plan<'_>) -> Result<Option<Landing>, Fault> {
+fn check_links(world: &World, plan: &Plan<'_>, anatomies: &Anatomies) -> Result<Option<Landing>, Fault> {
     let mut below: Option<Sha> = None;
     for link in plan.links {
-        let candidate = world.repo.anatomy(&link.candidate)?;
+        let Some(candidate) = anatomies.get(&link.candidate) else {
+            return Ok(Some(refused("git does not know a candidate")));
+        };
         let built = match link.history {
-            History::Merge => is_merge(world, plan, below.as_ref(), &candidate, link)?,
+            History::Merge => is_merge(world, plan, below.as_ref(), candidate, link)?,
             History::Squash | History::Rebase => {
                 is_linear(world, below.as_ref().unwrap_or(plan.expected), link)?
             }
@@ -173,14 +180,21 @@ fn is_main(world: &World, base: &Sha, main: &Sha) -> Result<bool, Fault> {
 /// What lands touches only what its changes touch: a wrong merge base would silently revert what others did.
 fn check_paths(world: &World, plan: &Plan<'_>, commit: &Sha) -> Result<Option<Landing>, Fault> {
     let ours = world.repo.changed_paths(plan.expected, commit)?;
-    let mut theirs = BTreeSet::new();
+    let growth = world.repo.growth(plan.expected, plan.links.iter().map(|link| &link.change.head))?;
+    let mut begun = Vec::new();
     for link in plan.links {
-        let Some(base) = world.repo.merge_base(plan.expected, &link.change.head)? else {
+        let head = &link.change.head;
+        let base = match growth.began_at(head) {
+            Some(base) => Some(base.clone()),
+            None => world.repo.merge_base(plan.expected, head)?,
+        };
+        let Some(base) = base else {
             let why = "the change shares no history with main".to_owned();
             return Ok(Some(Landing::Refused { task: Some(link.change.task.clone()), why }));
         };
-        theirs.extend(world.repo.changed_paths(&base, &link.change.head)?);
+        begun.push((base, head));
     }
+    let theirs = world.repo.changed_by_any(begun.iter().map(|(base, head)| (base, *head)))?;
     let Some(path) = ours.difference(&theirs).next() else { return Ok(None) };
     let why = format!("the candidate touches `{path}`, which no change in it does");
     // Of several nobody can say whose doing it is.

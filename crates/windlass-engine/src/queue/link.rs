@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::git::{Commit, Merged, Replayed};
+use windlass_adapters::git::{Commit, Growth, Merged, Replayed};
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::message;
 use windlass_core::queue::{Change, History, Link, Stand, Verdict};
@@ -59,17 +59,29 @@ pub fn link(world: &World, question: &Question) -> Result<Chained, Fault> {
         Some(base) => base.clone(),
         None => (main.clone(), world.repo.anatomy(&main)?.tree),
     };
-    let stacks = wanted.iter().map(|wanted| stack(world, &base.0, wanted)).collect::<Result<_, _>>()?;
+    let heads = wanted.iter().flat_map(|wanted| &wanted.entries).map(|(_, change, _)| &change.head);
+    let growth = world.repo.growth(&base.0, heads)?;
+    let desk = Desk { world, main: &base.0, growth };
+    let stacks = wanted.iter().map(|wanted| stack(&desk, wanted)).collect::<Result<_, _>>()?;
     Ok(Chained { main, base, moved, stacks })
 }
 
-fn stack(world: &World, main: &Sha, wanted: &Wanted) -> Result<Stack, Fault> {
+/// What all stacks are built with.
+struct Desk<'a> {
+    world: &'a World,
+    /// The commit that they stand on.
+    main: &'a Sha,
+    /// How the heads grew out of it: git is asked once, and not for each link.
+    growth: Growth,
+}
+
+fn stack(desk: &Desk<'_>, wanted: &Wanted) -> Result<Stack, Fault> {
     let mut stack = Stack { links: Vec::new(), left_out: Vec::new(), verdict: wanted.verdict };
-    let mut tip = main.clone();
+    let mut tip = desk.main.clone();
     for (task, change, since) in &wanted.entries {
-        match merge(world, &tip, change)? {
+        match merge(desk, &tip, &stack.links, change)? {
             Merge::Clean { tree } => {
-                let (candidate, history) = compose(world, &tip, task, change, &tree, *since)?;
+                let (candidate, history) = compose(desk.world, &tip, task, change, &tree, *since)?;
                 tip = candidate.clone();
                 stack.links.push(Link { change: change.clone(), candidate, tree, history });
             }
@@ -80,7 +92,7 @@ fn stack(world: &World, main: &Sha, wanted: &Wanted) -> Result<Stack, Fault> {
                 stack.left_out.push((change.clone(), Stand::Conflict { files, commits }));
             }
             Merge::Contained | Merge::Conflict { .. } => {
-                let stand = alone(world, main, change, &stack.links)?;
+                let stand = alone(desk, change, &stack.links)?;
                 stack.left_out.push((change.clone(), stand));
             }
         }
@@ -119,8 +131,8 @@ fn compose(
 }
 
 /// It does not merge on top of the others: is that main's doing, or theirs?
-fn alone(world: &World, main: &Sha, change: &Change, before: &[Link]) -> Result<Stand, Fault> {
-    Ok(match merge(world, main, change)? {
+fn alone(desk: &Desk<'_>, change: &Change, before: &[Link]) -> Result<Stand, Fault> {
+    Ok(match merge(desk, desk.main, &[], change)? {
         Merge::Clean { .. } => {
             let by: BTreeSet<TaskId> = before.iter().map(|link| link.change.task.clone()).collect();
             Stand::Held { by }
@@ -136,16 +148,19 @@ enum Merge {
     Conflict { files: Vec<String>, commits: Vec<String> },
 }
 
-fn merge(world: &World, tip: &Sha, change: &Change) -> Result<Merge, Fault> {
-    let head = &change.head;
-    if world.repo.contains(tip, head)? {
+/// The change on top of `tip`, which is main with the links before it.
+fn merge(desk: &Desk<'_>, tip: &Sha, before: &[Link], change: &Change) -> Result<Merge, Fault> {
+    let (repo, head) = (&desk.world.repo, &change.head);
+    // Squashed and rebased changes become other commits, so what they hold is not held by the tip.
+    let merged = |link: &Link| link.history == History::Merge && desk.growth.holds(&link.change.head, head);
+    if desk.growth.is_in_base(head) || before.iter().any(merged) || repo.contains_mark(tip, head)? {
         return Ok(Merge::Contained);
     }
-    match world.repo.merge_tree(tip, head)? {
+    match repo.merge_tree(tip, head)? {
         Merged::Clean { tree } => Ok(Merge::Clean { tree }),
         Merged::Conflict { files } => {
-            let commits = match world.repo.merge_base(tip, head)? {
-                Some(base) => world.repo.commits_touching(&base, tip, &files.iter().cloned().collect())?,
+            let commits = match repo.merge_base(tip, head)? {
+                Some(base) => repo.commits_touching(&base, tip, &files.iter().cloned().collect())?,
                 None => Vec::new(),
             };
             let commits = commits.iter().map(|touch| format!("{} {}", touch.commit.short(), touch.subject));

@@ -17,6 +17,14 @@ git add \"work-$n.txt\" && git commit --quiet --message=\"work $n\"
 echo PHASE:awaiting_ci > \"$WINDLASS_PHASE_FILE\"")
 }
 
+/// Changes one file of a sample repository that no other task changes, and signals.
+pub fn editor() -> Vec<String> {
+    sh("n=${WINDLASS_SESSION#dev-}; n=${n%%.*}
+echo \"line of task $n\" >> \"part-$n/file-$((n * 50)).txt\"
+git commit --quiet --all --message=\"work $n\"
+echo PHASE:awaiting_ci > \"$WINDLASS_PHASE_FILE\"")
+}
+
 /// Approves whatever is checked out.
 pub fn critic() -> Vec<String> {
     sh("read -r head < .git/HEAD

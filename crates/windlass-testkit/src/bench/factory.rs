@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use windlass_core::journal::{Fact, FactoryFact};
+use windlass_core::queue::Policy;
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, LoggedEvent, Mode, SqliteStore, Store};
 
@@ -61,10 +62,15 @@ impl<'a> Factory<'a> {
     pub fn new(place: &'a Place, setup: &Setup) -> Result<Self, BenchError> {
         let factory = Self { place, folder: place.folder()?, daemon: None, store: None, read: 0 };
         sample::repository(place, &factory.repo(), setup.files)?;
-        let config = factory.repo().join("windlass.toml");
-        std::fs::write(&config, config_text(setup)).map_err(BenchError::io("write", &config))?;
+        factory.configure(setup, "true", Policy::default())?;
         run(factory.windlass().args(["init", "--yes"]))?;
         Ok(factory)
+    }
+
+    /// Writes the project's settings; a daemon reads them when it starts.
+    pub fn configure(&self, setup: &Setup, ci: &str, policy: Policy) -> Result<(), BenchError> {
+        let path = self.repo().join("windlass.toml");
+        std::fs::write(&path, config_text(setup, ci, policy)).map_err(BenchError::io("write", &path))
     }
 
     pub fn folder(&self) -> &Path {
@@ -87,6 +93,12 @@ impl<'a> Factory<'a> {
     }
 
     pub fn up(&mut self) -> Result<(), BenchError> {
+        self.start()?;
+        self.follow("the daemon's start", |seen| seen.event.entry.fact.kind() == "daemon_started").map(drop)
+    }
+
+    /// Starts the daemon and does not wait for it.
+    pub fn start(&mut self) -> Result<(), BenchError> {
         let path = self.log();
         let log = File::create(&path).map_err(BenchError::io("write", &path))?;
         // A group of its own: an interrupt from the terminal is for us, and we take the daemon down in order.
@@ -95,7 +107,14 @@ impl<'a> Factory<'a> {
         let started = command.spawn();
         let program = "windlass up".to_owned();
         self.daemon = Some(started.map_err(|source| BenchError::Start { program, source })?);
-        self.follow("the daemon's start", |seen| seen.event.entry.fact.kind() == "daemon_started").map(drop)
+        Ok(())
+    }
+
+    /// SIGKILL, as the kernel would do it. What the daemon started goes on.
+    pub fn kill(&mut self) -> Result<(), BenchError> {
+        let Some(mut daemon) = self.daemon.take() else { return Ok(()) };
+        let ended = daemon.kill().and_then(|()| daemon.wait());
+        ended.map(drop).map_err(|source| BenchError::Start { program: "kill".into(), source })
     }
 
     pub fn pid(&self) -> Option<u32> {
@@ -165,7 +184,8 @@ impl<'a> Factory<'a> {
         Ok(())
     }
 
-    fn news(&mut self) -> Result<Vec<Seen>, BenchError> {
+    /// What was logged since the last look.
+    pub fn news(&mut self) -> Result<Vec<Seen>, BenchError> {
         let since = self.read;
         let store = self.store()?;
         if store.last_seq()? <= since {
@@ -227,13 +247,18 @@ pub fn sh(script: &str) -> Vec<String> {
 }
 
 /// Nothing is held back for want of memory: what is measured is the factory, not the machine's other work.
-fn config_text(setup: &Setup) -> String {
+fn config_text(setup: &Setup, ci: &str, policy: Policy) -> String {
     let mut text = format!(
         "name = \"bench\"\nbranch = \"main\"\n\n\
          [dispatch]\nparallel = {}\nmax_open_changes = 1000\n\n\
-         [ci]\ncommand = \"true\"\nslots = {}\n\n\
+         [queue]\npolicy = \"{}\"\n\n\
+         [ci]\ncommand = {}\nslots = {}\n\n\
          [guards]\nmin_free_memory_mb = 1\nmin_free_disk_mb = 1\n",
-        setup.parallel, setup.ci_slots
+        setup.parallel,
+        policy.word(),
+        // A JSON string reads the same in TOML.
+        Value::from(ci),
+        setup.ci_slots
     );
     for (role, argv) in [("dev", &setup.dev), ("critic", &setup.critic)] {
         // A JSON list of strings reads the same in TOML.

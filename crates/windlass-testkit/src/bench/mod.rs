@@ -4,6 +4,7 @@ pub mod agents;
 pub mod error;
 pub mod factory;
 pub mod figures;
+mod landing;
 pub mod place;
 mod plot;
 pub mod proc;
@@ -39,7 +40,7 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 2] = [
+pub const BENCHES: [Bench; 3] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -49,6 +50,11 @@ pub const BENCHES: [Bench; 2] = [
         name: "queue",
         what: "the merge queue's real plan in virtual time, every policy against the bound",
         measure: queue::measure,
+    },
+    Bench {
+        name: "landing",
+        what: "32 branches on real git: their chain, a landing, and recovery from SIGKILL at each of its points",
+        measure: landing::measure,
     },
 ];
 

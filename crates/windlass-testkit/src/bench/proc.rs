@@ -25,12 +25,13 @@ pub fn rss_mb(pid: u32) -> Result<f64, BenchError> {
     Ok(kib.unwrap_or(f64::NAN) * 1024.0 / 1e6)
 }
 
-/// How many processes a process has started that have not ended.
-pub fn children(pid: u32) -> Result<usize, BenchError> {
+/// The processes that a process has started and that have not ended.
+pub fn children_of(pid: u32) -> Result<Vec<u32>, BenchError> {
     let proc = Path::new("/proc");
     let all = std::fs::read_dir(proc).map_err(BenchError::io("list", proc))?.flatten();
     // One that ends while we look is not there.
-    Ok(all.filter(|entry| parent(&entry.path()) == Some(pid)).count())
+    let ours = all.filter(|entry| parent(&entry.path()) == Some(pid));
+    Ok(ours.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
 /// How many processes wanted to run during the last minute.

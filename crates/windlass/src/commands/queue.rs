@@ -1,13 +1,13 @@
 //! `windlass queue`: what waits to land, what is tested for it, and a person's hand on it.
 
-use std::fmt::Write as _;
+mod words;
 
-use windlass_adapters::git::{BareRepo, Git};
+use std::collections::BTreeMap;
+
 use windlass_core::command::Command;
-use windlass_core::id::IssueNumber;
-use windlass_core::queue::{PAUSED_KEY, Pause};
-use windlass_core::task::State;
-use windlass_core::text::one_line;
+use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::queue::Pause;
+use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
 use windlass_store::Store;
 
@@ -15,16 +15,22 @@ use super::ask::ask;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::out::Style;
 use crate::project::Project;
-use crate::text::{age, table};
-use crate::view::{Queue, QueueBuild, TaskLine};
+use crate::train::{self, Train};
+use crate::view::{Queue, QueueBuild, Stamp, TaskLine};
 
-/// Show the merge queue and the builds that wait or run, or take a hand in it
+/// Show the merge queue, what it tests and what it waits for, or take a hand in it
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "Examples:\n  windlass queue\n  windlass queue --json\n  windlass queue pause \"release day\"\n  windlass queue front 12"
-)]
+#[command(after_long_help = "Examples:
+  windlass queue                          the train, the reasons, the last day
+  windlass queue --json                   the same for programs (windlass.queue/1)
+  windlass queue pause \"release day\"      nothing lands and nothing is tested for it
+  windlass queue resume
+  windlass queue front 12                 #12 lands before its turn
+  windlass queue drop 12                  #12 leaves the queue and waits for your word
+
+Exit codes: 3 there is no such issue, or nobody works on it; 7 refused, because it is not in the
+queue or the queue is not paused; 8 the factory has not answered yet.")]
 pub struct Args {
     #[command(subcommand)]
     order: Option<Order>,
@@ -33,19 +39,31 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Order {
     /// Land nothing and test nothing for the queue; its entries stay
+    #[command(
+        after_long_help = "Examples:\n  windlass queue pause\n  windlass queue pause \"release day\"\n\nIt stays paused over restarts, until somebody says `windlass queue resume`."
+    )]
     Pause {
         /// Why, for whoever looks next
         #[arg(default_value = "no reason given")]
         reason: String,
     },
     /// Let the queue go on
+    #[command(
+        after_long_help = "Examples:\n  windlass queue resume\n\nMain is taken as it is then: whoever resumes the queue has seen why it stopped."
+    )]
     Resume,
     /// Land this one before its turn
+    #[command(
+        after_long_help = "Examples:\n  windlass queue front 12\n\nWhile others wait, at most one landing in three goes before its turn."
+    )]
     Front {
         /// The issue's number
         issue: u64,
     },
     /// Take this one out of the queue; its work is kept
+    #[command(
+        after_long_help = "Examples:\n  windlass queue drop 12\n  windlass tell 12 \"go on\"       sends it on\n  windlass abandon 12            ends it"
+    )]
     Drop {
         /// The issue's number
         issue: u64,
@@ -65,79 +83,56 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 fn show(context: &mut Context) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
-    let view = look(&project, &store)?;
-    let now = windlass_engine::now();
-    context.out.show(&view, |style| words(style, now, &view))?;
+    let view = look(&project, &store, windlass_engine::now())?;
+    context.out.show(&view, |style| words::words(style, &view))?;
     Ok(Exit::Ok)
 }
 
-fn look(project: &Project, store: &dyn Store) -> Result<Queue, CliError> {
+fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Queue, CliError> {
     let policy = project.config.policy();
-    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
-    let (mut entries, mut behind) = (Vec::new(), Vec::new());
-    for task in store.live_tasks()? {
-        let line = TaskLine::of(&policy, &task.value);
-        match task.value.state {
-            State::Queued { .. } => entries.push(line),
-            State::AwaitingCi { .. } | State::AwaitingCritic { .. } => behind.push(line),
-            State::Dispatched
-            | State::Running { .. }
-            | State::AwaitingSlot { .. }
-            | State::Revising { .. }
-            | State::AwaitingHuman { .. }
-            | State::Limited { .. }
-            | State::HandingOff { .. }
-            | State::Merged { .. }
-            | State::Closed { .. }
-            | State::Abandoned { .. } => {}
-        }
-    }
-    entries.sort_by_key(|line| line.since.0);
+    let tasks = store.live_tasks()?.into_iter().map(|task| (task.value.id.clone(), task.value));
+    let tasks: BTreeMap<TaskId, Task> = tasks.collect();
+    let train = Train::look(project, store, tasks.values(), now)?;
+    let entries = train.entries(project, &tasks);
+    let mut behind: Vec<&Task> = tasks.values().filter(|task| is_on_its_way(task)).collect();
+    behind.sort_by_key(|task| task.since);
     let builds = store.open_builds()?;
     let builds = builds.iter().map(|build| QueueBuild { task: build.task.to_string(), build: build.into() });
     Ok(Queue {
         schema: crate::view::QUEUE_SCHEMA,
+        at: Stamp(now),
         branch: project.config.branch.clone(),
-        main: repo.main_tip(&project.config.branch)?.to_string(),
-        paused: store.control(PAUSED_KEY)?.map(|text| Pause::stored(&text).sentence()),
+        main: train.main.clone(),
+        paused: train.pause.as_ref().map(Pause::sentence),
+        pause: train.pause.as_ref().map(train::pause_view),
+        oldest_since: entries.iter().map(|entry| entry.line.since).min_by_key(|since| since.0),
         entries,
+        tests: train.all_tests(),
         builds: builds.collect(),
-        behind,
+        behind: behind.into_iter().map(|task| TaskLine::of(&policy, task)).collect(),
+        day: train::day(store, now)?,
+        alarm_after_ms: policy.queue.alarm.0,
+        alarms: train::alarms(&train::memory(store)?, &tasks),
+        slots: train.slots(),
+        flaky: train.flaky(),
+        policy: policy.queue.policy.word(),
+        history: policy.queue.history.word(),
     })
 }
 
-fn words(style: Style, now: Millis, view: &Queue) -> String {
-    let main = view.main.get(..10).unwrap_or(&view.main);
-    let mut out = format!("{} {main}\n", style.bold(&view.branch));
-    if let Some(reason) = &view.paused {
-        let stopped = style.red("STOPPED");
-        writeln!(out, "{stopped}: {}          -> windlass queue resume", one_line(reason, 300))
-            .expect("a String takes all");
+fn is_on_its_way(task: &Task) -> bool {
+    match task.state {
+        State::AwaitingCi { .. } | State::AwaitingCritic { .. } => true,
+        State::Queued { .. }
+        | State::Dispatched
+        | State::Running { .. }
+        | State::AwaitingSlot { .. }
+        | State::Revising { .. }
+        | State::AwaitingHuman { .. }
+        | State::Limited { .. }
+        | State::HandingOff { .. }
+        | State::Merged { .. }
+        | State::Closed { .. }
+        | State::Abandoned { .. } => false,
     }
-    let row = |line: &TaskLine| {
-        vec![
-            format!("#{}", line.issue),
-            one_line(&line.title, 50),
-            line.state.clone(),
-            age(now, line.since.0),
-            one_line(&line.says, 80),
-        ]
-    };
-    for (heading, lines) in [("QUEUE", &view.entries), ("NOT APPROVED YET", &view.behind)] {
-        writeln!(out, "{} {}", style.bold(heading), lines.len()).expect("a String takes all");
-        out.push_str(&table("  ", &lines.iter().map(row).collect::<Vec<_>>()));
-    }
-    let build = |build: &QueueBuild| {
-        let since = build.build.started_at.unwrap_or(build.build.queued_at);
-        vec![
-            build.build.id.clone(),
-            build.task.clone(),
-            build.build.lane.clone(),
-            build.build.status.clone(),
-            age(now, since.0),
-        ]
-    };
-    writeln!(out, "{} {}", style.bold("BUILDS"), view.builds.len()).expect("a String takes all");
-    out.push_str(&table("  ", &view.builds.iter().map(build).collect::<Vec<_>>()));
-    out
 }

@@ -2,6 +2,9 @@
 
 mod words;
 
+use std::collections::BTreeMap;
+
+use windlass_core::id::TaskId;
 use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, Store, UsageQuery};
@@ -11,6 +14,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::Project;
+use crate::train;
 use crate::view::{DaemonView, Stamp, Status, TaskLine, Today, Working};
 
 const DAY: i64 = 86_400_000;
@@ -34,14 +38,14 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
 
 fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, CliError> {
     let policy = project.config.policy();
-    let (mut needs_you, mut working, mut waiting, mut queue) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut needs_you, mut working, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+    let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();
     for task in store.live_tasks()? {
         let task = task.value;
         let line = TaskLine::of(&policy, &task);
         match &task.state {
             State::AwaitingHuman { .. } => needs_you.push(line),
-            State::Queued { .. } => queue.push(line),
+            State::Queued { .. } => drop(queued.insert(task.id.clone(), task)),
             State::Dispatched | State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => {
                 working.push(line);
             }
@@ -53,7 +57,9 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
             State::Merged { .. } | State::Closed { .. } | State::Abandoned { .. } => {}
         }
     }
-    queue.sort_by_key(|line| line.since.0);
+    let memory = train::memory(store)?;
+    let ordered = train::ordered(&memory, &queued);
+    let queue = ordered.iter().filter_map(|id| Some(TaskLine::of(&policy, queued.get(id)?)));
     Ok(Status {
         schema: crate::view::STATUS_SCHEMA,
         at: Stamp(now),
@@ -65,7 +71,9 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
         needs_you,
         working: Working { slots: policy.parallel, tasks: working },
         waiting,
-        queue,
+        queue: queue.collect(),
+        queue_paused: train::pause(store)?.as_ref().map(train::pause_view),
+        alarms: train::alarms(&memory, &queued),
         today: today(store, now)?,
         commands_waiting: store.waiting_commands()?.len(),
     })

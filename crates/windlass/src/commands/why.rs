@@ -1,6 +1,7 @@
 //! `windlass why`: why an issue is where it is, and what would bring it on.
 
 mod next;
+mod queued;
 
 use std::fmt::Write as _;
 
@@ -46,6 +47,7 @@ fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
     let task = project::task_of(&store, number)?;
     let decision = store.decision(number)?;
     let waits_for = open_dependencies(&forge, &issue)?;
+    let queue = queued::entry(project, &store, task.as_ref())?;
     let situation = next::Situation {
         issue: &issue,
         task: task.as_ref(),
@@ -53,6 +55,7 @@ fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
         daemon: daemon::look(project.layout.state())?,
         paused: store.control("paused")?.is_some(),
         labels: &project.config.labels,
+        queue: queue.as_ref(),
     };
     let next = next::next(&situation);
     Ok(Why {
@@ -66,6 +69,7 @@ fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
         decision: decision.map(|decision| decision.text),
         waits_for: waits_for.iter().map(|issue| issue.0).collect(),
         moves: moves(&store, number)?,
+        queue,
         next,
     })
 }
@@ -131,6 +135,9 @@ fn words(style: Style, now: Millis, view: &Why) -> String {
     if !view.waits_for.is_empty() {
         let numbers: Vec<String> = view.waits_for.iter().map(|issue| format!("#{issue}")).collect();
         line("waits for", &numbers.join(" "));
+    }
+    for (key, text) in view.queue.iter().flat_map(|entry| queued::lines(now, entry)) {
+        line(key, &text);
     }
     for moved in &view.moves {
         line("moved", &format!("{}  {} -> {} ({})", clock(moved.at.0), moved.from, moved.to, moved.reason));

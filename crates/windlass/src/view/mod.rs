@@ -20,7 +20,10 @@ pub use agents::{AgentLine, Agents};
 pub use event::{EventLine, LogLine};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
-pub use queue::{Queue, QueueBuild, SCHEMA as QUEUE_SCHEMA};
+pub use queue::{
+    FlakyTest, PauseView, Queue, QueueAlarm, QueueBuild, QueueDay, QueueEntry, QueueTest,
+    SCHEMA as QUEUE_SCHEMA, SlotsView,
+};
 pub use reply::{ANSWER_SCHEMA, CONFIG_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
 pub use reply::{Answered, Checked, DownReply, InitReply, NewReply, Reply, UpReply};
 pub use status::{DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Stamp, TaskLine};
+use super::{PauseView, QueueAlarm, Stamp, TaskLine};
 
 pub const SCHEMA: &str = "windlass.status/1";
 
@@ -21,8 +21,12 @@ pub struct Status {
     pub working: Working,
     /// Tasks that hold no slot: they wait for CI, the critic, a slot or the provider.
     pub waiting: Vec<TaskLine>,
-    /// Approved changes, the oldest first.
+    /// Approved changes, the first to land first.
     pub queue: Vec<TaskLine>,
+    /// Why nothing lands at the moment, and who wanted it so.
+    pub queue_paused: Option<PauseView>,
+    /// Approved changes that have waited for too long.
+    pub alarms: Vec<QueueAlarm>,
     pub today: Today,
     /// Commands that the daemon has not seen yet.
     pub commands_waiting: usize,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Stamp, TaskLine};
+use super::{QueueEntry, Stamp, TaskLine};
 
 pub const SCHEMA: &str = "windlass.why/1";
 
@@ -20,6 +20,8 @@ pub struct Why {
     pub decided_at: Option<Stamp>,
     /// Issues that it waits for and that are open.
     pub waits_for: Vec<u64>,
+    /// How it stands in the merge queue, if it is there.
+    pub queue: Option<QueueEntry>,
     /// Newest first.
     pub moves: Vec<Moved>,
     /// What would bring it on.

@@ -40,6 +40,17 @@ fn what_cannot_be_guessed_is_left_open_and_said() {
 }
 
 #[test]
+fn regression_without_a_test_command_the_factory_does_not_start() {
+    let machine = Machine::new();
+    assert_eq!(machine.run(&["init", "--yes", "--agent", "demo"]).code, 0);
+    for command in ["", "[ci]\ncommand = \" \"\n"] {
+        machine.write("windlass.toml", &format!("[agent.dev]\nkind = \"demo\"\n{command}"));
+        let refused = machine.fails(&["up"], "config", 9);
+        assert!(refused.err.contains("`ci.command` is not set"), "{}", refused.err);
+    }
+}
+
+#[test]
 fn nothing_is_overwritten() {
     let machine = Machine::with_project();
     let before = std::fs::read_to_string(machine.repo().join("windlass.toml")).unwrap();

@@ -7,4 +7,5 @@ mod init;
 mod issues;
 mod memory;
 mod output;
+mod queue;
 mod schema;

@@ -76,6 +76,24 @@ fn regression_a_build_that_ends_while_nobody_looks_is_not_waited_for() {
 }
 
 #[test]
+fn regression_what_was_queued_and_under_test_survives_a_crash() {
+    let (mut works, mut log, build) = at_the_gate();
+    let before = works.machine.json(&["queue"]);
+    works.kill();
+    works.up();
+    log.wait("the next start", |event| event["kind"] == "daemon_started" && event["data"]["epoch"] == 2);
+    let after = works.machine.json(&["queue"]);
+    assert_eq!(before["tests"][0]["issues"], after["tests"][0]["issues"], "{before} {after}");
+    assert_eq!((&after["tests"][0]["build"], &after["entries"][0]["issue"]), (&build.into(), &2.into()));
+    assert_eq!(after["entries"][0]["since"], before["entries"][0]["since"], "it keeps its place");
+    works.script("go", "");
+    log.wait_merged(2);
+    let gate = |event: &&Value| event["kind"] == "build_queued" && event["data"]["lane"] == "gate";
+    assert_eq!(log.seen.iter().filter(gate).count(), 1, "and its test");
+    works.down();
+}
+
+#[test]
 fn a_test_of_changes_that_have_left_is_stopped() {
     let (mut works, mut log, build) = at_the_gate();
     works.must(&["queue", "drop", "2"]);

@@ -1,6 +1,7 @@
 //! The whole factory as a user runs it: the real binary, real git, real agents that are shell scripts.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
+mod acceptance;
 mod agents;
 mod ci;
 #[expect(dead_code, reason = "the tests of single commands use the rest")]

@@ -1,7 +1,7 @@
 //! The merge queue under people's hands: paused, asked to hurry, emptied, left alone for too long; and the form that
 //! changes have on main.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::works::{Log, Works};
 const SERIAL: &str = "[queue]\npolicy = \"serial\"\n";
 
 /// A factory whose queue was paused before anything could land, with these issues in it.
-fn paused(more: &str, critic: &str, scripts: &[&str]) -> (Works, Log) {
+pub fn paused(more: &str, critic: &str, scripts: &[&str]) -> (Works, Log) {
     let mut works = crew(&config("true", more), critic, scripts);
     works.up();
     works.must(&["queue", "pause", "release day"]);
@@ -22,7 +22,7 @@ fn paused(more: &str, critic: &str, scripts: &[&str]) -> (Works, Log) {
     (works, log)
 }
 
-fn landed(log: &Log) -> Vec<u64> {
+pub fn landed(log: &Log) -> Vec<u64> {
     let landings = log.seen.iter().filter(|event| event["kind"] == "landed");
     landings.map(|event| event["issue"].as_u64().unwrap()).collect()
 }
@@ -49,10 +49,14 @@ fn a_person_pauses_the_queue_and_puts_a_change_first() {
     }
     let order = landed(&log);
     assert_eq!((order.len(), order[0], order[3]), (4, 3, fourth), "the first, then the oldest");
-    let refused = works.machine.run(&["queue", "front", "3"]);
-    assert!(refused.code != 0 && refused.err.contains("it is not in the queue"), "{refused:?}");
-    let resumed = works.machine.run(&["queue", "resume"]);
-    assert!(resumed.code != 0 && resumed.err.contains("is not paused"), "{resumed:?}");
+    for order in ["front", "drop"] {
+        let refused = works.machine.fails(&["queue", order, "3"], "refused", 7);
+        assert!(refused.err.contains("it is not in the queue"), "{refused:?}");
+    }
+    let resumed = works.machine.fails(&["queue", "resume"], "refused", 7);
+    assert!(resumed.err.contains("is not paused"), "{resumed:?}");
+    let untouched = works.machine.json(&["new", "for people", "--no-backlog"])["number"].to_string();
+    works.machine.fails(&["queue", "front", &untouched], "no-task", 3);
     works.down();
 }
 
@@ -88,6 +92,38 @@ fn regression_branches_of_closed_tasks_are_not_merged_after_a_crash() {
     assert_eq!(landed(&log), [3]);
     let files = works.git(&["ls-tree", "--name-only", "main"]);
     assert!(!files.contains("work-1") && !files.contains("work-2") && files.contains("work-3"), "{files}");
+    works.down();
+}
+
+#[test]
+fn regression_a_repository_that_cannot_be_read_is_no_warning_and_nothing_lands() {
+    let (mut works, mut log) = paused("", APPROVES, &[READY]);
+    let (main, aside) = (works.repo().join("refs/heads/main"), works.machine.path("main-aside"));
+    std::fs::rename(&main, &aside).unwrap();
+    works.must(&["queue", "resume"]);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !works.daemon_log().contains("cannot build the queue's chain") {
+        assert!(Instant::now() < until, "nobody noticed: {}", works.daemon_log());
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    assert_eq!((landed(&log).len(), works.show(1)["task"]["state"].clone()), (0, "QUEUED".into()));
+    assert!(!main.exists(), "nothing was put in its place");
+    std::fs::rename(&aside, &main).unwrap();
+    log.wait_merged(1);
+    assert_eq!(landed(&log), [1]);
+    works.down();
+}
+
+#[test]
+fn regression_work_that_was_claimed_before_a_crash_is_found_again() {
+    let mut works = crew(&config("true", ""), APPROVES, &[READY]);
+    works.up();
+    let mut log = works.log();
+    log.wait_kind("task_claimed", 1);
+    works.kill();
+    works.up();
+    log.wait_merged(1);
+    assert_eq!((log.count("task_claimed", 1), landed(&log)), (1, vec![1]), "the same claim goes on");
     works.down();
 }
 

@@ -27,7 +27,7 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     })?;
     factory.settle()?;
     let pid = factory.pid().ok_or(BenchError::Interrupted)?;
-    factory.wait("the end of all sessions", |_| Ok(proc::children(pid)? == 0))?;
+    factory.wait("the end of all sessions", |_| Ok(proc::children_of(pid)?.is_empty()))?;
     let (before, start) = (proc::cpu_seconds(pid)?, Instant::now());
     factory.wait("a minute of rest", |_| {
         // Our own looking must not be what is measured.

@@ -34,6 +34,7 @@ pub fn words(style: Style, view: &Status) -> String {
         let heading = format!("WAITING {} (hold no slot)", view.waiting.len());
         section(&mut out, &style.bold(&heading), now, &view.waiting);
     }
+    queue_trouble(&mut out, style, view, now);
     if !view.queue.is_empty() {
         section(&mut out, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
     }
@@ -49,6 +50,25 @@ pub fn words(style: Style, view: &Status) -> String {
     )
     .expect("a String takes all");
     out
+}
+
+fn queue_trouble(out: &mut String, style: Style, view: &Status, now: Millis) {
+    if let Some(pause) = &view.queue_paused {
+        let by = pause.by.as_ref().map_or_else(String::new, |by| format!(" by {}", one_line(by, 60)));
+        let reason = one_line(&pause.reason, 200);
+        let paused = style.red(&format!("QUEUE PAUSED{by}"));
+        writeln!(out, "{paused}: {reason}          -> windlass queue resume").expect("a String takes all");
+    }
+    for alarm in &view.alarms {
+        let waits = age(now, alarm.since.0);
+        let word = style.red("ALARM");
+        writeln!(
+            out,
+            "{word}: #{} waits in the queue for {waits}          -> windlass why {}",
+            alarm.issue, alarm.issue
+        )
+        .expect("a String takes all");
+    }
 }
 
 fn daemon(style: Style, view: &Status, now: Millis) -> String {

@@ -6,6 +6,7 @@ use windlass_core::task::{State, Task};
 
 use crate::config::Labels;
 use crate::daemon::Daemon;
+use crate::view::QueueEntry;
 
 /// What is known about an issue and the factory.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Situation<'a> {
     pub daemon: Daemon,
     pub paused: bool,
     pub labels: &'a Labels,
+    /// How it stands in the merge queue.
+    pub queue: Option<&'a QueueEntry>,
 }
 
 /// The most pressing first.
@@ -27,9 +30,10 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
     if situation.paused {
         next.push("the factory is paused: windlass resume".into());
     }
-    match situation.task {
-        Some(task) => next.push(of_task(task)),
-        None => next.extend(of_issue(situation)),
+    match (situation.task, situation.queue) {
+        (_, Some(entry)) => next.extend(super::queued::next(entry)),
+        (Some(task), None) => next.push(of_task(task)),
+        (None, None) => next.extend(of_issue(situation)),
     }
     next
 }
