@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_core::id::{IssueNumber, Recipe, SessionId, TaskId};
+use windlass_core::build::Build;
+use windlass_core::id::{BuildId, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::FactoryFact;
 use windlass_core::schedule::Candidate;
+use windlass_core::session::Identity;
 use windlass_core::task;
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, StoreError};
@@ -17,7 +19,7 @@ use crate::mirror;
 use crate::outbox::Outbox;
 use crate::outside::{Life, Outside};
 use crate::queue::Queue;
-use crate::record::Book;
+use crate::record::{Book, Order};
 use crate::settings::Settings;
 use crate::sweep::{Evidence, PAUSED};
 
@@ -57,6 +59,16 @@ pub struct Backlog {
     pub reading: bool,
     /// The first whole list has been read; before it nothing is decided.
     pub complete: bool,
+}
+
+/// What a heart has in mind, for whoever checks that the store holds all of it.
+#[derive(Debug)]
+pub struct Mind<'a> {
+    pub tasks: &'a BTreeMap<TaskId, task::Task>,
+    pub identities: &'a BTreeMap<SessionId, Identity>,
+    pub builds: &'a BTreeMap<BuildId, Build>,
+    /// Effects that wait or are under way.
+    pub orders: Vec<&'a Order>,
 }
 
 /// What a turn came to.
@@ -121,6 +133,15 @@ impl Heart {
         self.think(now)?;
         let wrote = self.write(now)?;
         Ok(Turn { wrote, wake: self.wake(now) })
+    }
+
+    pub fn mind(&self) -> Mind<'_> {
+        Mind {
+            tasks: &self.book.tasks,
+            identities: &self.book.identities,
+            builds: &self.book.builds,
+            orders: self.outbox.all(|_| true).filter(|order| !self.outbox.is_void(&order.key)).collect(),
+        }
     }
 
     pub fn stopping(&self) -> Option<Stopping> {
