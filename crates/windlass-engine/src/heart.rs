@@ -224,10 +224,13 @@ impl Heart {
         let policy = &self.settings.policy;
         let deadlines =
             self.book.tasks.values().filter_map(|task| task::wake_at(policy, task).map(|(at, _)| at));
+        // While the forge is being read, its answer wakes us.
+        let poll = Some(self.next_poll).filter(|_| !self.backlog.reading);
         deadlines
             .chain(self.outbox.next_wake())
             .chain(self.retry_at.filter(|at| *at > now))
-            .chain([self.next_poll, self.next_heartbeat])
+            .chain(poll)
+            .chain([self.next_heartbeat])
             .fold(now + LONGEST_WAIT, Millis::min)
     }
 
