@@ -56,6 +56,8 @@ pub struct Backlog {
     /// What was last written down about an issue that is not taken.
     pub decided: BTreeMap<IssueNumber, String>,
     pub read_until: Option<Millis>,
+    /// When the whole list is to be read again.
+    pub next_whole: Millis,
     pub reading: bool,
     /// The first whole list has been read; before it nothing is decided.
     pub complete: bool,
@@ -160,6 +162,9 @@ impl Heart {
         if self.stopping.is_some() {
             return Ok(());
         }
+        // A clock that went back does not put off what is done again and again.
+        self.next_poll = self.next_poll.min(now + self.settings.poll);
+        self.next_heartbeat = self.next_heartbeat.min(now + self.settings.policy.limits.heartbeat);
         self.take_commands(now)?;
         self.read_issues(now);
         self.deadlines(now);

@@ -150,12 +150,11 @@ impl Heart {
         }
     }
 
-    /// The candidate names the key: landing it twice is one landing.
+    /// A landing that was given up may be ordered again, when a person has seen to it: each order has its own key.
     fn order_landing(&mut self, now: Millis, links: Vec<Link>) {
         let Some(expected) = self.queue.known_main.clone() else { return };
         let Some(last) = links.last() else { return };
-        let tries = self.book.tasks.get(&last.change.task).map_or(0, |task| task.effects);
-        let key = EffectKey::new(format!("land:{}:{tries}", last.candidate));
+        let key = EffectKey::new(format!("land:{}:{}", last.candidate, now.0));
         self.book.order(now, key, None, Effect::Land { links, expected, at: now });
     }
 

@@ -15,6 +15,9 @@ use crate::world::World;
 /// Time by which two readings overlap: an issue is seen twice rather than never. A change gets its time before it
 /// waits for the database, and may be written after later ones were read; nobody waits that long.
 const OVERLAP: Span = Span::secs(10);
+/// So often the whole list is read, whatever the clocks say: a page that was stale or a clock that went back must not
+/// hide an issue for ever.
+const WHOLE: Span = Span::mins(15);
 
 impl Backlog {
     /// Before the forge is read only the decisions are known.
@@ -33,7 +36,12 @@ impl Heart {
         self.knocked = false;
         self.backlog.reading = true;
         self.next_poll = now + self.settings.poll;
-        self.outside.read_issues(self.backlog.read_until);
+        // Who has read the future has a clock that went back since.
+        let since = self.backlog.read_until.filter(|until| *until <= now && now < self.backlog.next_whole);
+        if since.is_none() {
+            self.backlog.next_whole = now + WHOLE;
+        }
+        self.outside.read_issues(since);
     }
 
     pub(crate) fn issues_seen(&mut self, now: Millis, seen: Result<Seen, String>) -> Result<(), StoreError> {

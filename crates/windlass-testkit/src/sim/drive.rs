@@ -20,6 +20,9 @@ const LIVENESS: Tick = 30 * HOUR;
 /// Turns that may follow from one moment; more is a heart that does not come to rest.
 const MAX_TURNS: u32 = 200;
 
+/// Far more than a run needs.
+const MAX_HAPPENINGS: u32 = 1_500;
+
 #[derive(Debug)]
 pub struct Drive {
     pub world: Shared,
@@ -50,7 +53,7 @@ impl Drive {
 
     /// Until everything has ended, or a rule is broken.
     pub fn run(&mut self) {
-        loop {
+        for _ in 0..MAX_HAPPENINGS {
             let next = self.world.lock().next();
             let Some(what) = next else {
                 self.complain(Rule::Lives, "nothing happens any more");
@@ -61,6 +64,7 @@ impl Drive {
                 return;
             }
         }
+        self.complain(Rule::Settles, "there is no end to what happens");
     }
 
     fn is_over(&mut self) -> bool {
@@ -77,7 +81,9 @@ impl Drive {
             return false;
         }
         let open = world.open_ends(&self.store).unwrap_or_else(|error| vec![error.to_string()]);
-        if open.is_empty() && self.hearts.len() == 1 {
+        // A daemon that was replaced and has nothing to write learns of it when it writes.
+        let served = self.hearts.keys().next_back() == Some(&self.started);
+        if open.is_empty() && served && world.deeds == 0 {
             return true;
         }
         if world.now > world.plan.calm + LIVENESS {
@@ -178,6 +184,7 @@ impl Drive {
                     Some(()) => Err("git was killed".to_owned()),
                     None => Ok(world.link(&question)),
                 };
+                world.note(|| format!("git is asked {:?} and says {answer:?}", question.wanted.iter().map(|wanted| wanted.verdict).collect::<Vec<_>>()));
                 world.after(1, Happening::Hear { daemon, cause: Cause::ChainBuilt(answer) });
             }
             Happening::Start

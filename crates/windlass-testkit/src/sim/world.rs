@@ -34,6 +34,8 @@ pub struct World {
     pub skew: Tick,
     coming: BinaryHeap<Reverse<Coming>>,
     serial: u64,
+    /// What people are going to do.
+    pub deeds: u32,
     pub git: Git,
     pub forge: Forge,
     pub workspaces: BTreeMap<TaskId, Workspace>,
@@ -142,6 +144,7 @@ impl World {
             skew: 0,
             coming: BinaryHeap::new(),
             serial: 0,
+            deeds: 0,
             git,
             forge: Forge::default(),
             workspaces: BTreeMap::new(),
@@ -189,6 +192,7 @@ impl World {
     }
 
     pub fn at(&mut self, at: Tick, what: Happening) {
+        self.deeds += u32::from(matches!(what, Happening::Deed(_)));
         self.serial += 1;
         self.coming.push(Reverse(Coming { at: at.max(self.now), serial: self.serial, what }));
     }
@@ -201,6 +205,7 @@ impl World {
     pub fn next(&mut self) -> Option<Happening> {
         let Reverse(coming) = self.coming.pop()?;
         self.now = self.now.max(coming.at);
+        self.deeds -= u32::from(matches!(coming.what, Happening::Deed(_)));
         Some(coming.what)
     }
 

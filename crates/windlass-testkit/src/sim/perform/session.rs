@@ -45,8 +45,10 @@ impl World {
             let folder = self.sessions.entry(name.clone()).or_insert(session);
             folder.say(order.key.as_str(), "the brief");
             self.step()?;
-            self.act(&order.key, "a session was started");
-            self.spawn(name);
+            if !self.sessions[name].alive {
+                self.act(&order.key, "a session was started");
+                self.spawn(name);
+            }
             self.step()?;
         }
         let started = Some(Started { session: name.clone(), worktree: format!("workspace of {name}") });
