@@ -205,6 +205,18 @@ fn main_itself_is_tested_before_somebody_is_blamed_on_an_unknown_main() {
     assert_eq!(words(&unknown), ["eject a"]);
 }
 
+/// Found by the simulator: the answer was known at once, was written down as one more red, and was asked for again.
+#[test]
+fn regression_who_is_blamed_is_not_tested_again_while_main_is() {
+    for policy in Policy::ALL {
+        let mut view = View { main_green: false, ..view(policy, 2, "a") };
+        view.runs = vec![run("main", "a", red("t")), run("main", "a", red("t"))];
+        assert_eq!(words(&view), ["test "], "{policy:?}");
+        view.runs.push(run("main", "", RunState::Open));
+        assert_eq!(words(&view), Vec::<String>::new(), "{policy:?}");
+    }
+}
+
 #[test]
 fn after_two_ejections_in_a_row_main_is_the_suspect() {
     let mut row = view(Policy::Serial, 1, "c");

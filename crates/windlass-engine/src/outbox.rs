@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use windlass_core::id::{EffectKey, TaskId};
 use windlass_core::task::{Effect, Lane};
-use windlass_core::time::Millis;
+use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, StoreError};
 
 use crate::record::Order;
+
+/// Between two tries of an effect.
+pub const LONGEST_BACKOFF: Span = Span::mins(5);
 
 /// A line of effects that must not overtake each other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +64,7 @@ impl Outbox {
         for line in self.lines.values() {
             if let Some(order) = line.front()
                 && !self.running.contains(&order.key)
-                && order.not_before <= now
+                && is_due(order.not_before, now)
             {
                 ready.push(order.clone());
             }
@@ -122,6 +125,11 @@ impl Outbox {
     }
 }
 
+/// No try is put off for longer than this: who finds a later time has a clock that went back.
+fn is_due(not_before: Millis, now: Millis) -> bool {
+    not_before <= now || not_before > now + LONGEST_BACKOFF
+}
+
 fn line(order: &Order) -> Line {
     match &order.owner {
         Some(task) => Line::Task(task.clone(), order.effect.lane()),
@@ -180,6 +188,15 @@ mod tests {
         assert!(ready(&mut outbox, 49).is_empty());
         assert_eq!(outbox.next_wake(), Some(Millis(50)));
         assert_eq!(ready(&mut outbox, 50), ["a1"]);
+    }
+
+    #[test]
+    fn a_clock_that_went_back_puts_nothing_off() {
+        let mut outbox = Outbox::default();
+        outbox.add(work("a1", "a"));
+        ready(&mut outbox, 10_000_000);
+        outbox.retry(&EffectKey::new("a1"), Millis(10_000_500));
+        assert_eq!(ready(&mut outbox, 1_000), ["a1"]);
     }
 
     #[test]

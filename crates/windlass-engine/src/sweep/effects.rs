@@ -10,13 +10,13 @@ use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
 use crate::heart::Heart;
+use crate::outbox::LONGEST_BACKOFF;
 use crate::outside::Life;
 use crate::perform::{Outcome, Report};
 use crate::record::Order;
 
 /// After this many tries an effect is given up and a person is asked.
 const MAX_ATTEMPTS: u32 = 20;
-const LONGEST_BACKOFF: Span = Span::mins(5);
 
 impl Heart {
     /// Starts every effect whose turn has come.

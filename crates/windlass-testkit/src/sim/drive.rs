@@ -21,7 +21,7 @@ const LIVENESS: Tick = 30 * HOUR;
 const MAX_TURNS: u32 = 200;
 
 /// Far more than a run needs.
-const MAX_HAPPENINGS: u32 = 1_500;
+const MAX_HAPPENINGS: u32 = 20_000;
 
 #[derive(Debug)]
 pub struct Drive {
@@ -184,7 +184,12 @@ impl Drive {
                     Some(()) => Err("git was killed".to_owned()),
                     None => Ok(world.link(&question)),
                 };
-                world.note(|| format!("git is asked {:?} and says {answer:?}", question.wanted.iter().map(|wanted| wanted.verdict).collect::<Vec<_>>()));
+                world.note(|| {
+                    format!(
+                        "git is asked {:?} and says {answer:?}",
+                        question.wanted.iter().map(|wanted| wanted.verdict).collect::<Vec<_>>()
+                    )
+                });
                 world.after(1, Happening::Hear { daemon, cause: Cause::ChainBuilt(answer) });
             }
             Happening::Start
