@@ -217,6 +217,19 @@ fn regression_who_is_blamed_is_not_tested_again_while_main_is() {
     }
 }
 
+/// Two that pass alone and fail together: one build that fails is one doubt, however often its answer is read.
+#[test]
+fn a_proven_entry_that_fails_on_the_new_main_is_tested_anew() {
+    let mut view = View { main: sha("olda"), ..view(Policy::Ladder, 3, "b") };
+    view.landed.insert(change("a"));
+    view.runs = vec![run("old", "a b", red("t")), run("old", "b", RunState::Green)];
+    assert_eq!(words(&view), ["test b"]);
+    view.runs.push(run("olda", "b", red("t")));
+    assert_eq!(words(&view), ["again b"]);
+    view.runs.push(run("olda", "b", red("t")));
+    assert_eq!(words(&view), ["eject b"]);
+}
+
 #[test]
 fn after_two_ejections_in_a_row_main_is_the_suspect() {
     let mut row = view(Policy::Serial, 1, "c");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::{EffectKey, TaskId};
 use windlass_core::task::{Effect, Lane};
 use windlass_core::time::{Millis, Span};
@@ -32,7 +33,7 @@ impl Outbox {
     /// Every effect that was written down and not ended is looked up before it is done again.
     pub fn stored(store: &dyn Store) -> Result<Self, StoreError> {
         let mut outbox = Self::default();
-        for effect in store.pending_effects()? {
+        for effect in store.pending_effects()?.into_iter().filter(|_| !bugs::is(Bug::NoRecovery)) {
             outbox.add(Order {
                 key: effect.key,
                 owner: effect.owner,

@@ -6,6 +6,7 @@ mod memory;
 pub use link::{Chained, MainMoved, Stack, Wanted, link};
 pub use memory::Queue;
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::build::{BuildOutcome, BuildStatus, TreeResult};
 use windlass_core::id::{EffectKey, Sha, TaskId};
 use windlass_core::journal::FactoryFact;
@@ -34,7 +35,11 @@ impl Heart {
             self.queue.forget_main();
         }
         let landing = self.outbox.any(|effect| matches!(effect, Effect::Land { .. }));
-        if entries.is_empty() || self.queue.linking || landing || self.queue.paused.is_some() {
+        if entries.is_empty()
+            || self.queue.linking
+            || landing
+            || (self.queue.paused.is_some() && !bugs::is(Bug::QueuePauseIgnored))
+        {
             return self.write_queue();
         }
         let Some((main, main_tree)) = self.queue.main.clone() else {

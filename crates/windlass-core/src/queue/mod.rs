@@ -11,6 +11,8 @@ pub use view::{Act, Change, Entry, Link, Policy, Run, RunState, Stand, Verdict, 
 
 use std::collections::BTreeSet;
 
+use crate::bugs::{self, Bug};
+
 use known::Known;
 
 /// Tests that could not run blame nobody; after this many in a row the queue waits for a person.
@@ -22,7 +24,8 @@ const MAIN_REDS: usize = 2;
 
 /// What to do next. Acts that end an entry's wait come alone: what follows from them is planned when they are done.
 pub fn plan(view: &View) -> Vec<Act> {
-    if view.paused.is_some() || view.landing {
+    let paused = view.paused.is_some() && !bugs::is(Bug::QueuePauseIgnored);
+    if paused || view.landing {
         return Vec::new();
     }
     if let Some(reason) = trouble(view) {
@@ -97,6 +100,7 @@ fn of_main(view: &View) -> impl Iterator<Item = &Run> {
 fn leave(entry: &Entry) -> Option<Act> {
     let change = entry.change.clone();
     match &entry.stand {
+        Stand::Contained if bugs::is(Bug::NoContainment) => None,
         Stand::Contained => Some(Act::Settle { change }),
         Stand::Conflict { files, commits } => {
             Some(Act::Return { change, files: files.clone(), commits: commits.clone() })
@@ -109,7 +113,8 @@ fn leave(entry: &Entry) -> Option<Act> {
 fn landable(view: &View) -> Option<Vec<Link>> {
     let here: BTreeSet<&Change> = view.entries.iter().map(|entry| &entry.change).collect();
     let links = |run: &&Run| run.above(&view.main).map(<[Link]>::to_vec);
-    let green = view.runs.iter().filter(|run| run.state == RunState::Green);
+    let early = |run: &Run| bugs::is(Bug::LandWithoutVerdict) && run.state == RunState::Open;
+    let green = view.runs.iter().filter(|run| run.state == RunState::Green || early(run));
     let whole = green.filter(|run| {
         run.above(&view.main)
             .is_some_and(|above| !above.is_empty() && above.iter().all(|link| here.contains(&link.change)))
@@ -161,10 +166,12 @@ fn tests(known: &mut Known<'_>) -> Vec<Act> {
         if members.is_empty() || known.open.iter().any(|open| open.members == members) {
             break;
         }
-        // What is known would be answered at once, and asked again for ever.
-        if verdict == Verdict::Known && is_answered(known.view, &members) {
+        // Who is to blame and only waits for the test of main itself is not tested any more.
+        if members.iter().any(|at| known.blame(*at).is_some()) {
             break;
         }
+        // What is known would be answered at once and teach nothing.
+        let verdict = if is_answered(known.view, &members) { Verdict::Again } else { verdict };
         let changes = members.iter().map(|at| known.view.entries[*at].change.clone()).collect();
         acts.push(Act::Test { changes, verdict });
         known.open.push(known::Open { lands: Some(members.len()), members });

@@ -1,6 +1,7 @@
 //! Issues: read from the forge, and taken when there is room.
 
 use windlass_adapters::forge::{IssueQuery, every};
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
@@ -48,6 +49,11 @@ impl Heart {
         self.backlog.reading = false;
         let seen = match seen {
             Ok(seen) => seen,
+            Err(_) if bugs::is(Bug::ErrorReadAsEmpty) => {
+                self.backlog.read_until = Some(now);
+                self.backlog.next_whole = now + Span::days(1);
+                Seen { issues: Vec::new() }
+            }
             Err(error) => {
                 // An error is never an empty list: what was known before still holds.
                 tracing::warn!(error, "cannot read the issues");
@@ -120,8 +126,8 @@ impl Heart {
 
     fn decide(&self, now: Millis) -> Decision {
         let hold = match self.paused {
-            true => Some(Hold::Paused),
-            false => self.outside.room(),
+            true if !bugs::is(Bug::PauseIgnored) => Some(Hold::Paused),
+            true | false => self.outside.room(),
         };
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let situation =

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::SessionId;
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Effect, Event};
@@ -98,7 +99,7 @@ impl Heart {
 
     /// Once a minute: sign the living, count strikes against the silent, and look again in case a wake-up was lost.
     pub(crate) fn heartbeat(&mut self, now: Millis) {
-        if now < self.next_heartbeat {
+        if now < self.next_heartbeat || bugs::is(Bug::NoSecondLook) {
             return;
         }
         self.next_heartbeat = now + self.settings.policy.limits.heartbeat;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
+use windlass_core::bugs::{self, Bug};
 use windlass_core::time::Millis;
 
 use super::{Access, SqliteStore, migrate, open};
@@ -55,7 +56,7 @@ impl SqliteStore {
     /// Another daemon over the same database. Refused while one holds it.
     pub fn next_daemon(&self, holder: &str, now: Millis) -> Result<Self, StoreError> {
         let memory = self.memory()?;
-        if memory.held_by.load(Ordering::SeqCst) != FREE {
+        if memory.held_by.load(Ordering::SeqCst) != FREE && !bugs::is(Bug::NoLease) {
             return Err(StoreError::HeldBy { path: NAME.into(), pid: None });
         }
         Ok(Self { access: take(memory, holder, now)? })

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OptionalExtension};
+use windlass_core::bugs::{self, Bug};
 use windlass_core::command::Command;
 use windlass_core::time::Millis;
 
@@ -118,7 +119,7 @@ fn begin(conn: &Connection, epoch: Option<u64>) -> Result<(), StoreError> {
         .and_then(|mut statement| statement.query_row([LEASE], |row| cell::read_number(row, 0)).optional())
         .map_err(fault(conn, "read the lease"))?
         .unwrap_or(0);
-    if found == ours { Ok(()) } else { Err(StoreError::Fenced { ours, found }) }
+    if found == ours || bugs::is(Bug::NoFence) { Ok(()) } else { Err(StoreError::Fenced { ours, found }) }
 }
 
 /// In a savepoint: a refused work leaves the others of its group alone.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use windlass_core::task::Effect;
 use windlass_engine::{Cause, Heart, Layout, Outcome, Seen};
 use windlass_store::{SqliteStore, Store, StoreError};
 
@@ -222,6 +223,10 @@ impl Drive {
         let later = |error: &str| Some(Outcome::Later { error: error.to_owned() });
         let outcome = match fault {
             Some(EffectFault::Failed) => later("it could not be reached"),
+            // A process that nobody can end is not in this world.
+            Some(EffectFault::Refused) if matches!(order.effect, Effect::StopSession { .. }) => {
+                later("it could not be reached")
+            }
             Some(EffectFault::Refused) => Some(Outcome::GiveUp { error: "it is forbidden".into() }),
             Some(EffectFault::AnswerLost) => {
                 let hands = Hands { daemon, store: &self.store };

@@ -9,6 +9,7 @@ mod critic;
 mod death;
 mod drive;
 mod forge;
+mod gate;
 mod git;
 mod ledger;
 mod link;
@@ -23,15 +24,18 @@ mod session;
 mod trace;
 mod world;
 
+pub use gate::{Gate, Summary, Times, gate};
 pub use make::plan;
 pub use plan::{CrashPoint, Mishap, Plan};
 pub use probe::{ALL as PROBES, Probes};
 pub use rules::{Broken, Rule};
 pub use trace::Lines;
+pub use windlass_core::bugs::Bug;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use windlass_core::bugs;
 use windlass_core::policy::{Limits, Policy};
 use windlass_core::time::Span;
 use windlass_engine::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
@@ -70,6 +74,11 @@ impl Default for Template {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Lives one plan with a deliberate bug, or without.
+pub fn run_with(bug: Option<Bug>, template: &Template, plan: Plan, lines: Lines) -> Run {
+    bugs::with(bug, || run(template, plan, lines))
 }
 
 /// Lives one plan.
