@@ -359,7 +359,8 @@ impl Drive {
 
     /// A second daemon is started by mistake.
     fn start_second(&mut self) {
-        if self.hearts.is_empty() {
+        // A daemon that lost its lock cannot keep others out.
+        if self.hearts.is_empty() || self.world.lock().taken_over() {
             return;
         }
         let now = self.world.lock().wall();

@@ -9,9 +9,13 @@ use super::plan::{
 use crate::queue_sim::dice::{Dice, mix};
 
 /// When mishaps may begin.
-const ROUGH: Tick = 100 * MINUTE;
+const ROUGH: Tick = 75 * MINUTE;
 
 type Kind = fn(&mut Maker) -> Mishap;
+/// Mishaps that mean something only together.
+type Series = fn(&mut Maker) -> Vec<Mishap>;
+
+const SERIES: &[Series] = &[Maker::strict_critic, Maker::deaf_agent, Maker::broken_ci, Maker::dying_agent];
 
 const KINDS: &[Kind] = &[
     Maker::crash_at_commit,
@@ -50,7 +54,12 @@ pub fn plan(seed: u64) -> Plan {
             }
         }
     }
-    Plan { seed, parallel, slots, issues, mishaps, calm: 2 * HOUR }
+    for series in SERIES {
+        if maker.dice.below(30) < heat + 1 {
+            mishaps.extend(series(&mut maker));
+        }
+    }
+    Plan { seed, parallel, slots, issues, mishaps, calm: 100 * MINUTE }
 }
 
 struct Maker {
@@ -60,7 +69,7 @@ struct Maker {
 
 impl Maker {
     fn issues(&mut self) -> Vec<IssuePlan> {
-        self.issues = 2 + self.dice.below(4);
+        self.issues = [1, 2, 2, 3, 3, 4][usize::try_from(self.dice.below(6)).unwrap_or(0)];
         let halves = self.dice.below(3) == 0;
         let shared = self.dice.below(3) == 0;
         (1..=self.issues).map(|nth| self.issue(nth, halves, shared)).collect()
@@ -240,6 +249,27 @@ impl Maker {
         Mishap::Build { nth: self.nth(12), how: BuildKind::Flakes }
     }
 
+    fn strict_critic(&mut self) -> Vec<Mishap> {
+        let (issue, how) = (self.any_issue(), ReviewKind::AsksForChanges);
+        (1..=3).map(|nth| Mishap::Review { issue, nth, how }).collect()
+    }
+
+    fn deaf_agent(&mut self) -> Vec<Mishap> {
+        let (issue, how) =
+            (self.any_issue(), if self.dice.below(2) == 0 { TurnKind::Silent } else { TurnKind::Lie });
+        (1..=3).map(|nth| Mishap::Turn { issue, nth, how }).collect()
+    }
+
+    fn dying_agent(&mut self) -> Vec<Mishap> {
+        let (issue, how) = (self.any_issue(), TurnKind::Dies { code: 2, worked: false });
+        (1..=3).map(|nth| Mishap::Turn { issue, nth, how }).collect()
+    }
+
+    fn broken_ci(&mut self) -> Vec<Mishap> {
+        let first = self.nth(8);
+        (first..first + 4).map(|nth| Mishap::Build { nth, how: BuildKind::Breaks }).collect()
+    }
+
     fn deed(&mut self) -> Mishap {
         let issue = self.any_issue();
         let what = match self.dice.below(5) {
@@ -263,10 +293,11 @@ impl Maker {
     }
 
     fn push(&mut self) -> Mishap {
-        let what = match self.dice.below(8) {
+        let what = match self.dice.below(9) {
             0..=3 => Deed::Push(PushKind::Own),
             4 => Deed::Push(PushKind::Shared),
             5 => Deed::Push(PushKind::Breaking),
+            6 => Deed::Push(PushKind::Branch),
             _ => Deed::ResetMain,
         };
         Mishap::Deed { at: self.time(ROUGH), what }

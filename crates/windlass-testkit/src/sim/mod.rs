@@ -95,6 +95,10 @@ pub fn run(template: &Template, plan: Plan, lines: Lines) -> Run {
             drive.world.lock().complain(Rule::Replays, error.to_string());
         }
         drive.restart_quietly();
+        let mut world = drive.world.lock();
+        if world.lost_a_notice() {
+            probe::sometimes!(world, "a lost notice was made good");
+        }
     }
     let shared = drive.world.clone();
     drop(drive);
@@ -122,7 +126,7 @@ fn settings(plan: &Plan) -> Settings {
         renotify: Span::mins(35),
         answer: Span::mins(120),
         handoff: Span::secs(60),
-        heartbeat: Span::secs(120),
+        heartbeat: Span::secs(180),
         stale_after: Span::mins(5),
         stale_strikes: 3,
         stale_dependency: Span::days(30),

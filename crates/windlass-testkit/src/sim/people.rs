@@ -6,7 +6,7 @@ use windlass_engine::Cause;
 use windlass_store::{SqliteStore, Store};
 
 use super::ci;
-use super::git::{MAIN, Tree};
+use super::git::{MAIN, Merged, Tree};
 use super::plan::{Deed, MINUTE, Mishap, PushKind, SECOND};
 use super::world::{Happening, World};
 
@@ -88,14 +88,30 @@ impl World {
     }
 
     fn push(&mut self, kind: PushKind) {
+        if kind == PushKind::Branch {
+            return self.merge_by_hand();
+        }
         let mut tree = (*self.git.tree_of(&self.git.main())).clone();
         let (path, content) = match kind {
             PushKind::Own => ("theirs".to_owned(), format!("at {}", self.now)),
             PushKind::Shared => ("shared".to_owned(), format!("somebody at {}", self.now)),
-            PushKind::Breaking => ("broken".to_owned(), "bad".to_owned()),
+            PushKind::Breaking | PushKind::Branch => ("broken".to_owned(), "bad".to_owned()),
         };
         tree.insert(path, content);
         self.push_tree(tree);
+    }
+
+    /// Somebody does not wait for the queue.
+    fn merge_by_hand(&mut self) {
+        let main = self.git.main();
+        let branches = self.git.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/issue-"));
+        let heads = branches.map(|(_, head)| head.clone()).collect::<Vec<_>>();
+        let Some(head) = heads.into_iter().find(|head| !self.git.is_ancestor(head, &main)) else { return };
+        if let Merged::Clean(tree) = self.git.merge(&main, &head) {
+            let merged = self.git.commit(&tree, &[&main, &head], "merged by hand", self.now);
+            self.git.refs.insert(MAIN.to_owned(), merged.clone());
+            self.seen.main_moved_by_others(merged);
+        }
     }
 
     fn mend_main(&mut self) {

@@ -224,7 +224,7 @@ pub enum BuildKind {
     Dies,
 }
 
-/// What a person does.
+/// What a person does. Somebody may push to main.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
     Tell(IssueNumber),
@@ -235,7 +235,6 @@ pub enum Deed {
     Edit(IssueNumber),
     Pause,
     Resume,
-    /// Somebody pushes to main: a file of his own, one that changes touch, or what breaks main's tests.
     Push(PushKind),
     /// Main is set back to the commit before.
     ResetMain,
@@ -245,7 +244,12 @@ pub enum Deed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushKind {
+    /// A file of his own.
     Own,
+    /// A file that changes touch.
     Shared,
+    /// What breaks main's tests.
     Breaking,
+    /// A branch of ours, merged by hand.
+    Branch,
 }

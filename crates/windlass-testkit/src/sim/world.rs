@@ -12,7 +12,7 @@ use windlass_engine::{Cause, Order, Question, Settings};
 use super::ci::{BuildStep, CiRun};
 use super::forge::{Forge, Moment};
 use super::git::{Git, MAIN, Tree};
-use super::plan::{Deed, Mishap, Plan, Tick};
+use super::plan::{CrashPoint, Deed, Mishap, NoticeFault, Plan, Tick};
 use super::probe::Probes;
 use super::rules::{Broken, Rule, Seen};
 use super::session::{Session, SessionStep};
@@ -241,6 +241,12 @@ impl World {
         Some(found)
     }
 
+    pub fn lost_a_notice(&self) -> bool {
+        let lost =
+            |nth: &usize| matches!(self.plan.mishaps[*nth], Mishap::Notice { how: NoticeFault::Lost, .. });
+        self.used.iter().any(lost)
+    }
+
     pub fn note(&mut self, line: impl FnOnce() -> String) {
         self.trace.note(self.now, line);
     }
@@ -262,12 +268,12 @@ impl World {
         let hear = |cause| Happening::Hear { daemon, cause };
         match fault {
             None => self.after(wait, hear(cause())),
-            Some(super::plan::NoticeFault::Lost) => {}
-            Some(super::plan::NoticeFault::Twice) => {
+            Some(NoticeFault::Lost) => {}
+            Some(NoticeFault::Twice) => {
                 self.after(wait, hear(cause()));
                 self.after(wait + 700, hear(cause()));
             }
-            Some(super::plan::NoticeFault::Late(by)) => self.after(wait + by, hear(cause())),
+            Some(NoticeFault::Late(by)) => self.after(wait + by, hear(cause())),
         }
     }
 }
@@ -282,7 +288,7 @@ impl Mishap {
             | Self::Clock { at, .. }
             | Self::Outage { at, .. }
             | Self::Deed { at, .. }
-            | Self::Crash(super::plan::CrashPoint::At(at)) => Some(*at),
+            | Self::Crash(CrashPoint::At(at)) => Some(*at),
             Self::Crash(_)
             | Self::Effect { .. }
             | Self::Read { .. }

@@ -89,6 +89,12 @@ impl World {
             return Ok(open);
         }
         open.extend(self.untaken().map(|issue| format!("issue {} was never taken", issue.number)));
+        let decided = store.decisions()?;
+        let unknown = self
+            .forge
+            .all()
+            .filter(|issue| issue.open && !decided.iter().any(|known| known.issue == issue.number));
+        open.extend(unknown.map(|issue| format!("nothing is decided about issue {}", issue.number)));
         let alive = self.sessions.iter().filter(|(_, session)| session.alive);
         open.extend(alive.map(|(name, _)| format!("session {name} lives")));
         let alive = self.runs.iter().filter(|(_, run)| run.alive);
