@@ -18,7 +18,7 @@ pub enum Bug {
     StaleVerdict,
     /// An error of the forge is read as: nothing is new.
     ErrorReadAsEmpty,
-    /// Tasks that wait for their landing still count against the slots.
+    /// Tasks that wait for a person still count against the slots.
     ForgottenSlot,
     /// An issue with a live task is taken again.
     DoubleDispatch,

@@ -94,7 +94,8 @@ pub enum Skip {
 
 /// Who goes next: sessions with feedback before new issues, `priority` before the rest, then the oldest.
 pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
-    let forgotten = |task: &Task| bugs::is(Bug::ForgottenSlot) && matches!(task.state, State::Queued { .. });
+    let forgotten =
+        |task: &Task| bugs::is(Bug::ForgottenSlot) && matches!(task.state, State::AwaitingHuman { .. });
     let busy = situation.live.iter().filter(|task| task.state.holds_slot() || forgotten(task)).count();
     let mut free = (policy.parallel as usize).saturating_sub(busy);
     let mut decision = Decision { grant: Vec::new(), take: Vec::new(), skipped: BTreeMap::new() };

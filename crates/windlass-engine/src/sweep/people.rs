@@ -99,12 +99,16 @@ impl Heart {
 
     /// Once a minute: sign the living, count strikes against the silent, and look again in case a wake-up was lost.
     pub(crate) fn heartbeat(&mut self, now: Millis) {
-        if now < self.next_heartbeat || bugs::is(Bug::NoSecondLook) {
+        if now < self.next_heartbeat {
             return;
         }
         self.next_heartbeat = now + self.settings.policy.limits.heartbeat;
+        if bugs::is(Bug::NoSecondLook) {
+            return;
+        }
         for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
-            if identity.pid.is_none() {
+            // Whether its start was ever heard of does not matter: it is there, or it is still to be started.
+            if self.is_starting(&identity.name) {
                 continue;
             }
             match self.outside.process(&identity) {
@@ -116,6 +120,15 @@ impl Heart {
                 Process::NotLooked => {}
             }
         }
+    }
+
+    /// Whether the session is still to be started, so that nothing can be seen of it yet.
+    pub(crate) fn is_starting(&self, name: &SessionId) -> bool {
+        let starts = |effect: &Effect| match effect {
+            Effect::StartSession { session, .. } | Effect::StartReview { session, .. } => session == name,
+            _ => false,
+        };
+        self.outbox.any(starts) || self.book.orders(starts)
     }
 
     fn sign(&mut self, now: Millis, session: &SessionId) {

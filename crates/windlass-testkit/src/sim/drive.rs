@@ -83,8 +83,8 @@ impl Drive {
         }
         let open = world.open_ends(&self.store).unwrap_or_else(|error| vec![error.to_string()]);
         // A daemon that was replaced and has nothing to write learns of it when it writes.
-        let served = self.hearts.keys().next_back() == Some(&self.started);
-        if open.is_empty() && served && world.deeds == 0 {
+        let served = self.hearts.contains_key(&self.started);
+        if open.is_empty() && served && world.deeds == 0 && world.is_read() {
             return true;
         }
         if world.now > world.plan.calm + LIVENESS {
@@ -277,6 +277,7 @@ impl Drive {
                 continue;
             }
             world.check_idle_slot();
+            world.check_noticed();
             let serial = self.wakes.entry(daemon).or_default();
             *serial += 1;
             let (wait, serial) = (turn.wake.0 - world.wall().0, *serial);
@@ -319,15 +320,15 @@ impl Drive {
         world.note(|| format!("daemon {daemon} is gone"));
         world.daemons.remove(&daemon);
         world.held.retain(|what| what.daemon() != Some(daemon));
-        world.forget_idle_slot();
-        if self.hearts.is_empty() {
+        world.daemon_changed();
+        if daemon == self.started {
             let wait = world.between("restart", u64::from(daemon), SECOND, 6 * MINUTE);
             world.after(wait, Happening::Start);
         }
     }
 
     fn start(&mut self) {
-        if !self.hearts.is_empty() && !self.world.lock().taken_over() {
+        if self.hearts.contains_key(&self.started) && !self.world.lock().taken_over() {
             return;
         }
         let (id, now) = (self.started + 1, self.world.lock().wall());
@@ -341,6 +342,7 @@ impl Drive {
             world.note(|| format!("daemon {id} starts"));
             world.seen.epoch = store.epoch().unwrap_or_default();
             world.daemons.insert(id, DaemonState::Running);
+            world.daemon_changed();
             world.settings.clone()
         };
         let ledger = Ledger { store, world: self.world.clone(), daemon: id };
@@ -360,7 +362,7 @@ impl Drive {
     /// A second daemon is started by mistake.
     fn start_second(&mut self) {
         // A daemon that lost its lock cannot keep others out.
-        if self.hearts.is_empty() || self.world.lock().taken_over() {
+        if !self.hearts.contains_key(&self.started) || self.world.lock().taken_over() {
             return;
         }
         let now = self.world.lock().wall();
@@ -451,12 +453,18 @@ impl World {
             }
             Some(ReadFault::Hangs(_)) | None => {}
         }
+        self.read_at = self.now;
         Ok(Seen { issues: self.forge.read(since, self.now) })
     }
 
     fn nothing_planned(&self) -> bool {
         let issues = self.plan.issues.iter().all(|issue| issue.at <= self.now);
         issues && (0..self.plan.mishaps.len()).all(|nth| self.used.contains(&nth))
+    }
+
+    /// The forge was read since it last changed.
+    fn is_read(&self) -> bool {
+        self.read_at > self.forge.changed_at && self.now > self.read_at + SECOND
     }
 
     fn taken_over(&self) -> bool {

@@ -12,6 +12,7 @@ use super::plan::Tick;
 pub struct Forge {
     /// Every version of each issue, with the world's time of the change.
     issues: BTreeMap<IssueNumber, Vec<(Tick, Issue)>>,
+    pub changed_at: Tick,
     pub comments: BTreeMap<IssueNumber, BTreeMap<EffectKey, String>>,
     pub changes: BTreeMap<ChangeNumber, Change>,
     pub reviews: BTreeSet<EffectKey>,
@@ -44,6 +45,7 @@ impl Forge {
             updated_at: when.wall,
             closed_at: None,
         };
+        self.changed_at = when.tick;
         self.issues.insert(number, vec![(when.tick, issue)]);
     }
 
@@ -74,6 +76,7 @@ impl Forge {
         edit(&mut issue);
         if issue != *last {
             issue.updated_at = when.wall;
+            self.changed_at = when.tick;
             versions.push((when.tick, issue));
         }
     }

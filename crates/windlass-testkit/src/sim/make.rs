@@ -15,7 +15,8 @@ type Kind = fn(&mut Maker) -> Mishap;
 /// Mishaps that mean something only together.
 type Series = fn(&mut Maker) -> Vec<Mishap>;
 
-const SERIES: &[Series] = &[Maker::strict_critic, Maker::deaf_agent, Maker::broken_ci, Maker::dying_agent];
+const SERIES: &[Series] =
+    &[Maker::strict_critic, Maker::deaf_agent, Maker::broken_ci, Maker::dying_agent, Maker::lost_notices];
 
 const KINDS: &[Kind] = &[
     Maker::crash_at_commit,
@@ -263,6 +264,11 @@ impl Maker {
     fn dying_agent(&mut self) -> Vec<Mishap> {
         let (issue, how) = (self.any_issue(), TurnKind::Dies { code: 2, worked: false });
         (1..=3).map(|nth| Mishap::Turn { issue, nth, how }).collect()
+    }
+
+    fn lost_notices(&mut self) -> Vec<Mishap> {
+        let first = self.nth(30);
+        (first..first + 12).map(|nth| Mishap::Notice { nth, how: NoticeFault::Lost }).collect()
     }
 
     fn broken_ci(&mut self) -> Vec<Mishap> {

@@ -47,7 +47,7 @@ impl World {
         if silent || nth > MAX_ANSWERS {
             return;
         }
-        let wait = self.between("answer", issue.0 * 100 + u64::from(nth), MINUTE, 25 * MINUTE);
+        let wait = self.between("answer", issue.0 * 100 + u64::from(nth), 5 * MINUTE, 45 * MINUTE);
         self.after(wait, Happening::Deed(Deed::Tell(issue)));
     }
 

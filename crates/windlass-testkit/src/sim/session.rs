@@ -20,6 +20,8 @@ pub struct Session {
     /// Messages: their ids and their texts.
     pub inbox: Vec<(String, String)>,
     pub facts: Vec<Fact>,
+    /// When the last fact was written.
+    pub news_at: Tick,
     /// How often the phase file was written, and what it says.
     pub phase: Option<(u32, String)>,
     pub verdict: Option<String>,
@@ -60,6 +62,7 @@ impl Session {
             started_by: by,
             inbox: Vec::new(),
             facts: Vec::new(),
+            news_at: 0,
             phase: None,
             verdict: None,
             alive: false,
@@ -167,12 +170,14 @@ impl World {
     fn next_turn(&mut self, name: &SessionId) {
         let (at, pid) = (self.wall(), 1000 + i32::try_from(self.counts.effects).unwrap_or(0));
         let wait = self.between(name.as_str(), self.now.cast_unsigned(), 5, 3 * SECOND);
+        let now = self.now;
         let session = self.sessions.get_mut(name).expect("it lives");
         let Some((id, text)) = session.next_message().cloned() else {
             // It has looked for the last time; what is said from here on is not heard in this life.
             self.then(name, wait, SessionStep::Exit);
             return;
         };
+        session.news_at = now;
         session.facts.push(Fact::Delivered { message: id.clone(), at });
         session.facts.push(Fact::Started { pid, start_time: 1, at });
         session.turn = Some(id);
@@ -186,8 +191,9 @@ impl World {
 
     /// The turn is over; the shim looks for the next message.
     pub fn turn_over(&mut self, name: &SessionId, end: End) {
-        let at = self.wall();
+        let (now, at) = (self.now, self.wall());
         let session = self.sessions.get_mut(name).expect("it lives");
+        session.news_at = now;
         if let Some(message) = session.turn.take() {
             session.facts.push(Fact::TurnEnded { message, at, end });
         }
@@ -216,8 +222,9 @@ impl World {
 
     /// The process and everything below it is gone, and its lock is free.
     pub fn gone(&mut self, name: &SessionId) {
-        let at = self.wall();
+        let (now, at) = (self.now, self.wall());
         let Some(session) = self.sessions.get_mut(name) else { return };
+        session.news_at = now;
         session.alive = false;
         session.life += 1;
         session.turn = None;

@@ -3,6 +3,7 @@
 use windlass_core::build::{BuildOutcome, BuildStatus, TreeResult, TreeVerdict};
 use windlass_core::id::{EffectKey, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::session::IdentityStatus;
 use windlass_core::task::{Effect, Event, Feedback, State, Task};
 use windlass_store::{Op, Write};
 
@@ -30,7 +31,8 @@ impl World {
             Op::InsertTask { task, .. } => self.check_new_task(task),
             Op::SaveTask { task, .. } => self.check_step(write, task),
             Op::Log(entry) => self.check_fact(entry),
-            Op::Intend { key, effect, .. } => self.check_intent(key, effect),
+            Op::Intend { key, owner, effect, .. } => self.check_intent(key, owner.as_ref(), effect),
+            Op::EffectFailed { key, .. } => self.check_told(write, key),
             Op::EffectDone { key, result, .. } => self.check_done(key, result),
             Op::SaveVerdict(verdict) => self.check_verdict(verdict),
             Op::SaveBuild(build) => {
@@ -38,11 +40,15 @@ impl World {
                     self.seen.passed.insert(build.id.clone());
                 }
             }
+            Op::SaveIdentity(identity) => {
+                self.seen.read.remove(&identity.name);
+                if identity.status == IdentityStatus::Active {
+                    self.seen.read.insert(identity.name.clone(), identity.facts_read);
+                }
+            }
             Op::SetControl { key, value } => self.check_control(key, value.as_deref()),
             Op::EffectRetry { .. }
-            | Op::EffectFailed { .. }
             | Op::CancelEffects { .. }
-            | Op::SaveIdentity(_)
             | Op::SaveHook(_)
             | Op::AddUsage(_)
             | Op::AnswerCommand { .. }
@@ -204,15 +210,51 @@ impl World {
         }
     }
 
-    fn check_intent(&mut self, key: &EffectKey, effect: &Effect) {
+    fn check_intent(&mut self, key: &EffectKey, owner: Option<&TaskId>, effect: &Effect) {
         if let (Effect::Land { .. }, true) = (effect, self.seen.queue_stands) {
             self.complain(Rule::QueueStands, format!("{key} is ordered while the queue stands"));
         }
-        self.seen.intents.insert(key.clone(), effect.clone());
+        self.seen.intents.insert(key.clone(), (owner.cloned(), effect.clone()));
+    }
+
+    /// A task that works or waits for a machine hears of it; who waits for a person or has ended need not.
+    fn check_told(&mut self, write: &Write, key: &EffectKey) {
+        let Some((Some(owner), _)) = self.seen.intents.get(key) else { return };
+        let deaf = match self.seen.tasks.get(owner).map(|task| &task.state) {
+            Some(
+                State::Dispatched
+                | State::Running { .. }
+                | State::Revising { .. }
+                | State::HandingOff { .. }
+                | State::AwaitingCi { .. }
+                | State::AwaitingCritic { .. }
+                | State::Queued { .. },
+            ) => false,
+            Some(
+                State::AwaitingSlot { .. }
+                | State::AwaitingHuman { .. }
+                | State::Limited { .. }
+                | State::Merged { .. }
+                | State::Closed { .. }
+                | State::Abandoned { .. },
+            )
+            | None => true,
+        };
+        let told = |op: &Op| match op {
+            Op::Log(entry) => {
+                entry.task.as_ref() == Some(owner)
+                    && matches!(entry.fact, Fact::Task(Event::EffectFailed { .. }))
+            }
+            _ => false,
+        };
+        if !deaf && !write.ops.iter().any(told) {
+            let what = format!("{key} failed for good and {owner} does not hear of it");
+            self.complain(Rule::Told, what);
+        }
     }
 
     fn check_done(&mut self, key: &EffectKey, result: &serde_json::Value) {
-        let own_row = matches!(self.seen.intents.get(key), Some(Effect::StartBuild { .. }));
+        let own_row = matches!(self.seen.intents.get(key), Some((_, Effect::StartBuild { .. })));
         if !own_row && !self.seen.done.contains(key) {
             self.complain(Rule::Recorded, format!("{key} counts as done ({result}) and was not done"));
         }

@@ -8,7 +8,7 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::build::BuildOutcome;
-use windlass_core::id::{BuildId, EffectKey, IssueNumber, Sha, TaskId};
+use windlass_core::id::{BuildId, EffectKey, IssueNumber, SessionId, Sha, TaskId};
 use windlass_core::task::{Effect, Task};
 
 use super::plan::{BuildKind, Mishap, Plan, Tick};
@@ -50,6 +50,8 @@ pub enum Rule {
     TaskSlots,
     /// No slot stays free while somebody waits for it.
     IdleSlot,
+    /// What a session did is seen before long.
+    Noticed,
     /// One live task per issue.
     OneTask,
     /// One live session per workspace.
@@ -64,6 +66,8 @@ pub enum Rule {
     Recorded,
     /// A question reaches a person.
     Asked,
+    /// What failed for good is told to the task that ordered it.
+    Told,
     /// What the heart has in mind is in the store.
     Remembered,
     /// A second daemon is refused while the first lives.
@@ -100,7 +104,7 @@ pub struct Seen {
     pub tasks: BTreeMap<TaskId, Task>,
     /// The highest epoch that was ever given out.
     pub epoch: u64,
-    intents: BTreeMap<EffectKey, Effect>,
+    intents: BTreeMap<EffectKey, (Option<TaskId>, Effect)>,
     /// Effects that were carried out.
     pub done: BTreeSet<EffectKey>,
     acts: BTreeMap<EffectKey, u32>,
@@ -124,6 +128,9 @@ pub struct Seen {
     queue_stands: bool,
     flakes: bool,
     waits_since: Option<Tick>,
+    served_since: Tick,
+    /// How far the facts of each active session were read.
+    read: BTreeMap<SessionId, u64>,
     /// How often an agent committed work for an issue.
     pub versions: BTreeMap<IssueNumber, u32>,
     pub told_of_gate: BTreeSet<IssueNumber>,
@@ -154,6 +161,8 @@ impl Seen {
             queue_stands: false,
             flakes,
             waits_since: None,
+            served_since: 0,
+            read: BTreeMap::new(),
             versions: BTreeMap::new(),
             told_of_gate: BTreeSet::new(),
         }

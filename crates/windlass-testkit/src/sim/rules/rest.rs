@@ -2,7 +2,7 @@
 
 use windlass_core::deps::{self, Dependencies};
 use windlass_core::forge::Issue;
-use windlass_core::id::EffectKey;
+use windlass_core::id::{EffectKey, SessionId};
 use windlass_core::task::{State, Task};
 use windlass_engine::Mind;
 use windlass_store::{SqliteStore, Store, StoreError, Which, replay_states};
@@ -11,8 +11,8 @@ use super::Rule;
 use crate::sim::plan::{MINUTE, Tick};
 use crate::sim::world::World;
 
-/// A slot may be free for this long while somebody waits: a forge that hangs, an answer that is lost.
-const PATIENCE: Tick = 25 * MINUTE;
+/// So long something may stay unseen: a forge that hangs, a notice that is lost, a clock that went back.
+const PATIENCE: Tick = 18 * MINUTE;
 
 impl World {
     /// Whatever the heart has in mind could be read from the store by the next one.
@@ -60,8 +60,24 @@ impl World {
         }
     }
 
-    pub fn forget_idle_slot(&mut self) {
+    /// What a session did is seen, also if nobody is told of it.
+    pub fn check_noticed(&mut self) {
+        let late = |(name, read): &(&SessionId, &u64)| {
+            let session = self.sessions.get(*name);
+            let news =
+                session.filter(|session| session.facts.len() as u64 > **read).map(|session| session.news_at);
+            news.is_some_and(|at| self.now - at.max(self.seen.served_since) > PATIENCE)
+        };
+        if let Some((name, _)) = self.seen.read.iter().find(late) {
+            let what = format!("nobody sees what {name} did");
+            self.complain(Rule::Noticed, what);
+        }
+    }
+
+    /// Another daemon has to find its way first.
+    pub fn daemon_changed(&mut self) {
         self.seen.waits_since = None;
+        self.seen.served_since = self.now;
     }
 
     /// Issues that could be taken and never were.

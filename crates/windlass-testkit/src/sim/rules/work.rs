@@ -12,12 +12,14 @@ use crate::sim::world::World;
 impl World {
     pub(super) fn check_caps(&mut self, task: &Task) {
         let (tally, caps) = (&task.tally, &self.settings.policy.caps);
+        // A person who is asked about one conflict too many may let it go on.
+        let answers = self.answers.get(&task.issue).copied().unwrap_or(0);
         let within = [
             ("critic rounds", tally.critic_rounds, caps.critic_rounds),
             ("fixes", tally.ci_fixes, caps.ci_fixes),
             ("builds that could not run", tally.ci_infra, caps.ci_infra_retries),
             ("reminders", tally.nudges, caps.nudges),
-            ("conflicts", tally.conflicts, caps.conflicts + 1),
+            ("conflicts", tally.conflicts, caps.conflicts + 1 + answers),
             ("restarts", u32::try_from(tally.restarts.len()).unwrap_or(u32::MAX), caps.restarts),
         ];
         if let Some((what, used, cap)) = within.into_iter().find(|(_, used, cap)| used > cap) {
@@ -25,7 +27,7 @@ impl World {
         }
         // What is counted by those who are asked, not by those who count.
         let asked = task.retries + 1;
-        let rounds = self.settings.policy.caps.critic_rounds * asked;
+        let rounds = (self.settings.policy.caps.critic_rounds - 1) * asked;
         let sent_back = self.seen.sent_back.get(&task.id).copied().unwrap_or(0);
         if sent_back > rounds {
             let what =
