@@ -27,6 +27,8 @@ pub struct Session {
     pub verdict: Option<String>,
     pub alive: bool,
     pub stopped: bool,
+    /// Its exit is written down; only another word starts it again.
+    pub ended: bool,
     /// Void what was to happen in an earlier life.
     pub life: u32,
     /// Since when it does nothing, though it lives.
@@ -67,6 +69,7 @@ impl Session {
             verdict: None,
             alive: false,
             stopped: false,
+            ended: false,
             life: 0,
             quiet_since: None,
             waiter: None,
@@ -119,6 +122,7 @@ impl World {
         }
         session.alive = true;
         session.stopped = false;
+        session.ended = false;
         session.quiet_since = None;
         session.life += 1;
         let life = session.life;
@@ -225,6 +229,7 @@ impl World {
         let (now, at) = (self.now, self.wall());
         let Some(session) = self.sessions.get_mut(name) else { return };
         session.news_at = now;
+        session.ended = true;
         session.alive = false;
         session.life += 1;
         session.turn = None;

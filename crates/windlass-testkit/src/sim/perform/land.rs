@@ -63,7 +63,7 @@ impl World {
         self.check_candidate(links, expected, &commit);
         self.git.refs.insert(MAIN.to_owned(), commit.clone());
         self.act(&order.key, "main was moved");
-        self.main_moved_by_us(links, &commit);
+        self.main_moved_by_us(links, expected, &commit);
         self.step()?;
         Ok(landing(landed))
     }

@@ -45,7 +45,9 @@ impl World {
             let folder = self.sessions.entry(name.clone()).or_insert(session);
             folder.say(order.key.as_str(), "the brief");
             self.step()?;
-            if !self.sessions[name].alive {
+            // A shim that runs, or that came to its end, is not started a second time.
+            let known = &self.sessions[name];
+            if !known.alive && !known.ended {
                 self.act(&order.key, "a session was started");
                 self.spawn(name);
             }

@@ -12,7 +12,7 @@ use crate::sim::world::World;
 const MAX_OVERTAKEN: u32 = 12;
 
 impl World {
-    pub fn main_moved_by_us(&mut self, links: &[Link], commit: &Sha) {
+    pub fn main_moved_by_us(&mut self, links: &[Link], from: &Sha, commit: &Sha) {
         let tree = self.git.get(commit).tree.clone();
         if !self.seen.green.contains(&tree) {
             self.complain(Rule::Tested, format!("{commit} lands and its tree never passed"));
@@ -27,7 +27,7 @@ impl World {
                 self.complain(Rule::Approved, format!("{} lands and no critic approved it", change.1));
             }
             let before = self.seen.landed.insert(change, commit.clone());
-            if before.is_some_and(|before| self.git.is_ancestor(&before, commit)) {
+            if before.is_some_and(|before| self.git.is_ancestor(&before, from)) {
                 self.complain(Rule::Once, format!("{} lands again", link.change.task));
             }
         }

@@ -3,7 +3,7 @@
 use windlass_core::deps::{self, Dependencies};
 use windlass_core::forge::Issue;
 use windlass_core::id::{EffectKey, SessionId};
-use windlass_core::task::{State, Task};
+use windlass_core::task::{ClosedHow, State, Task};
 use windlass_engine::Mind;
 use windlass_store::{SqliteStore, Store, StoreError, Which, replay_states};
 
@@ -131,9 +131,13 @@ impl World {
         }
         let main = self.git.main();
         for ((task, head), commit) in self.seen.landed.clone() {
-            let merged = self.seen.tasks.get(&task).map(|task| task.state.name());
-            if merged != Some("MERGED") && self.git.is_ancestor(&commit, &main) {
-                self.complain(Rule::OnMain, format!("{task} landed {head} and is {merged:?}"));
+            let state = self.seen.tasks.get(&task).map(|task| task.state.clone());
+            let recorded = matches!(
+                &state,
+                Some(State::Merged { .. } | State::Closed { how: ClosedHow::AlreadyOnMain })
+            );
+            if !recorded && self.git.is_ancestor(&commit, &main) {
+                self.complain(Rule::OnMain, format!("{task} landed {head} and is {state:?}"));
             }
         }
         for task in self.seen.tasks.values().cloned().collect::<Vec<_>>() {
