@@ -1,6 +1,7 @@
 //! The rules of Windlass: pure values and functions, no clock, no disk, no network.
 
 pub mod brief;
+pub mod bugs;
 pub mod build;
 pub mod command;
 pub mod deps;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bugs::{self, Bug};
 use crate::deps::{self, Dependencies};
 use crate::forge::Issue;
 use crate::id::{IssueNumber, TaskId};
@@ -93,7 +94,9 @@ pub enum Skip {
 
 /// Who goes next: sessions with feedback before new issues, `priority` before the rest, then the oldest.
 pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
-    let busy = situation.live.iter().filter(|task| task.state.holds_slot()).count();
+    let forgotten =
+        |task: &Task| bugs::is(Bug::ForgottenSlot) && matches!(task.state, State::AwaitingHuman { .. });
+    let busy = situation.live.iter().filter(|task| task.state.holds_slot() || forgotten(task)).count();
     let mut free = (policy.parallel as usize).saturating_sub(busy);
     let mut decision = Decision { grant: Vec::new(), take: Vec::new(), skipped: BTreeMap::new() };
     if situation.hold.is_none() {
@@ -129,6 +132,9 @@ fn waiting_for_slot<'a>(live: &[&'a Task]) -> Vec<&'a Task> {
     let mut waiting: Vec<&Task> =
         live.iter().copied().filter(|task| matches!(task.state, State::AwaitingSlot { .. })).collect();
     waiting.sort_by_key(|task| (task.since, task.issue));
+    if bugs::is(Bug::NewestFirst) {
+        waiting.reverse();
+    }
     waiting
 }
 
@@ -137,6 +143,9 @@ fn by_rank<'a>(policy: &Policy, situation: &Situation<'a>) -> Vec<&'a Candidate>
     let live: BTreeSet<IssueNumber> = situation.live.iter().map(|task| task.issue).collect();
     let mut issues: Vec<&Candidate> =
         situation.issues.values().filter(|issue| issue.open && !live.contains(&issue.number)).collect();
+    if bugs::is(Bug::DoubleDispatch) {
+        issues = situation.issues.values().filter(|issue| issue.open).collect();
+    }
     issues.sort_by_key(|issue| {
         let orphaned = !issue.has_label(&policy.labels.in_progress);
         let ordinary = !issue.has_label(&policy.labels.priority);

@@ -1,6 +1,7 @@
 //! Builds: asked for, given a slot, and judged when their shim is gone.
 
 use windlass_adapters::ci;
+use windlass_core::bugs::{self, Bug};
 use windlass_core::build::{Build, BuildOutcome, BuildStatus, TreeResult, TreeVerdict};
 use windlass_core::id::{BuildId, EffectKey, Sha, TaskId};
 use windlass_core::journal::FactoryFact;
@@ -228,6 +229,9 @@ impl Heart {
             BuildOutcome::Passed { .. } => Some(TreeResult::Pass),
             BuildOutcome::Failed { failing, log, .. } => {
                 Some(TreeResult::Fail { failing: failing.clone(), log: log.clone() })
+            }
+            BuildOutcome::Broke { why } if bugs::is(Bug::InfraCountsAsFail) => {
+                Some(TreeResult::Fail { failing: Vec::new(), log: why.clone() })
             }
             BuildOutcome::Broke { .. } | BuildOutcome::Cancelled => None,
         };

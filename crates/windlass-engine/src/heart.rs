@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_core::id::{IssueNumber, Recipe, SessionId, TaskId};
+use windlass_core::build::Build;
+use windlass_core::id::{BuildId, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::FactoryFact;
 use windlass_core::schedule::Candidate;
+use windlass_core::session::Identity;
 use windlass_core::task;
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, StoreError};
@@ -17,7 +19,7 @@ use crate::mirror;
 use crate::outbox::Outbox;
 use crate::outside::{Life, Outside};
 use crate::queue::Queue;
-use crate::record::Book;
+use crate::record::{Book, Order};
 use crate::settings::Settings;
 use crate::sweep::{Evidence, PAUSED};
 
@@ -54,9 +56,21 @@ pub struct Backlog {
     /// What was last written down about an issue that is not taken.
     pub decided: BTreeMap<IssueNumber, String>,
     pub read_until: Option<Millis>,
+    /// When the whole list is to be read again.
+    pub next_whole: Millis,
     pub reading: bool,
     /// The first whole list has been read; before it nothing is decided.
     pub complete: bool,
+}
+
+/// What a heart has in mind, for whoever checks that the store holds all of it.
+#[derive(Debug)]
+pub struct Mind<'a> {
+    pub tasks: &'a BTreeMap<TaskId, task::Task>,
+    pub identities: &'a BTreeMap<SessionId, Identity>,
+    pub builds: &'a BTreeMap<BuildId, Build>,
+    /// Effects that wait or are under way.
+    pub orders: Vec<&'a Order>,
 }
 
 /// What a turn came to.
@@ -123,6 +137,15 @@ impl Heart {
         Ok(Turn { wrote, wake: self.wake(now) })
     }
 
+    pub fn mind(&self) -> Mind<'_> {
+        Mind {
+            tasks: &self.book.tasks,
+            identities: &self.book.identities,
+            builds: &self.book.builds,
+            orders: self.outbox.all(|_| true).filter(|order| !self.outbox.is_void(&order.key)).collect(),
+        }
+    }
+
     pub fn stopping(&self) -> Option<Stopping> {
         self.stopping
     }
@@ -139,6 +162,9 @@ impl Heart {
         if self.stopping.is_some() {
             return Ok(());
         }
+        // A clock that went back does not put off what is done again and again.
+        self.next_poll = self.next_poll.min(now + self.settings.poll);
+        self.next_heartbeat = self.next_heartbeat.min(now + self.settings.policy.limits.heartbeat);
         self.take_commands(now)?;
         self.read_issues(now);
         self.deadlines(now);
@@ -204,12 +230,15 @@ impl Heart {
         let policy = &self.settings.policy;
         let deadlines =
             self.book.tasks.values().filter_map(|task| task::wake_at(policy, task).map(|(at, _)| at));
+        // While the forge is being read, its answer wakes us.
+        let poll = Some(self.next_poll).filter(|_| !self.backlog.reading);
         deadlines
             .chain(self.outbox.next_wake())
             .chain(self.retry_at.filter(|at| *at > now))
             .chain(self.next_build_deadline())
             .chain(self.next_alarm())
-            .chain([self.next_poll, self.next_heartbeat])
+            .chain(poll)
+            .chain([self.next_heartbeat])
             .fold(now + LONGEST_WAIT, Millis::min)
     }
 

@@ -16,6 +16,7 @@ use windlass_core::time::Millis;
 use crate::causes::Cause;
 use crate::factory::EngineError;
 use crate::outside::{Life, Outside, Question, Signs};
+use crate::papers::Papers;
 use crate::perform::{Outcome, ReviewSlots, chain, perform};
 use crate::queue::link;
 use crate::record::Order;
@@ -89,7 +90,8 @@ impl Outside for Host {
     }
 
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {
-        sessions::read(&self.world.layout, identity, life).map_err(|error| chain(&error))
+        let papers = Papers::read(&self.world.layout, identity).map_err(|error| chain(&error))?;
+        Ok(sessions::digest(&papers, identity, life))
     }
 
     fn signs(&self, session: &SessionId) -> Signs {

@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::{BuildId, EffectKey, TaskId};
 use windlass_core::task::{Effect, Lane};
-use windlass_core::time::Millis;
+use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, StoreError};
 
 use crate::record::Order;
+
+/// Between two tries of an effect.
+pub const LONGEST_BACKOFF: Span = Span::mins(5);
 
 /// A line of effects that must not overtake each other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +35,7 @@ impl Outbox {
     /// Every effect that was written down and not ended is looked up before it is done again.
     pub fn stored(store: &dyn Store) -> Result<Self, StoreError> {
         let mut outbox = Self::default();
-        for effect in store.pending_effects()? {
+        for effect in store.pending_effects()?.into_iter().filter(|_| !bugs::is(Bug::NoRecovery)) {
             outbox.add(Order {
                 key: effect.key,
                 owner: effect.owner,
@@ -63,7 +67,7 @@ impl Outbox {
         for line in self.lines.values() {
             if let Some(order) = line.front()
                 && !self.running.contains(&order.key)
-                && order.not_before <= now
+                && is_due(order.not_before, now)
             {
                 ready.push(order.clone());
             }
@@ -122,6 +126,11 @@ impl Outbox {
         let waiting = self.lines.values().filter_map(VecDeque::front);
         waiting.filter(|order| !self.running.contains(&order.key)).map(|order| order.not_before).min()
     }
+}
+
+/// No try is put off for longer than this: who finds a later time has a clock that went back.
+fn is_due(not_before: Millis, now: Millis) -> bool {
+    not_before <= now || not_before > now + LONGEST_BACKOFF
 }
 
 fn line(order: &Order) -> Line {
@@ -183,6 +192,15 @@ mod tests {
         assert!(ready(&mut outbox, 49).is_empty());
         assert_eq!(outbox.next_wake(), Some(Millis(50)));
         assert_eq!(ready(&mut outbox, 50), ["a1"]);
+    }
+
+    #[test]
+    fn a_clock_that_went_back_puts_nothing_off() {
+        let mut outbox = Outbox::default();
+        outbox.add(work("a1", "a"));
+        ready(&mut outbox, 10_000_000);
+        outbox.retry(&EffectKey::new("a1"), Millis(10_000_500));
+        assert_eq!(ready(&mut outbox, 1_000), ["a1"]);
     }
 
     #[test]

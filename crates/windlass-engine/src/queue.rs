@@ -11,6 +11,7 @@ mod waiting;
 pub use link::{Chained, MainMoved, Stack, Wanted, link};
 pub use state::Queue;
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::build::TreeResult;
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::journal::FactoryFact;
@@ -41,7 +42,8 @@ impl Heart {
             // Main may move in the meantime; it is looked at again when somebody comes.
             self.queue.forget_main();
         }
-        if !idle && !self.queue.linking && !self.is_landing() && self.queue.paused.is_none() {
+        let paused = self.queue.paused.is_some() && !bugs::is(Bug::QueuePauseIgnored);
+        if !idle && !self.queue.linking && !self.is_landing() && !paused {
             match self.queue.main.clone() {
                 Some((main, tree)) => self.plan_on(now, main, &tree, entries)?,
                 None => self.ask_git(Vec::new()),

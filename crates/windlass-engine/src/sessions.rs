@@ -1,12 +1,9 @@
-//! What the files of a session say: its phase, its turns, its end.
+//! What the papers of a session say: its phase, its turns, its end.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
-use windlass_adapters::files;
 use windlass_adapters::shim::client;
-use windlass_adapters::shim::{End, Fact, INBOX, Message, ShimError};
+use windlass_adapters::shim::{End, Fact};
 use windlass_core::phase::{self, Read};
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Event};
@@ -15,9 +12,7 @@ use windlass_store::UsageRow;
 
 use crate::layout::Layout;
 use crate::outside::Life;
-
-/// A critic's report is small; what is longer is none.
-const MAX_VERDICT: u64 = 1 << 20;
+use crate::papers::Papers;
 
 /// What a look at a session showed since the last look.
 #[derive(Debug)]
@@ -41,72 +36,55 @@ pub fn look(layout: &Layout, identity: &Identity) -> Process {
     }
 }
 
-/// Reads what is new.
-pub fn read(layout: &Layout, identity: &Identity, life: Life) -> Result<Look, ShimError> {
-    let gone = life == Life::Over;
-    let folder = layout.session(&identity.name);
-    let facts = all_facts(&folder)?;
-    let heard = heard(&facts);
-    let unheard = unheard(&folder, &heard)?;
+/// What the papers say that was not read before.
+pub fn digest(papers: &Papers, identity: &Identity, life: Life) -> Look {
+    let heard = heard(&papers.facts);
+    let unheard = papers.inbox.iter().any(|message| !heard.contains(message));
     let mut look = Look { events: Vec::new(), usage: Vec::new(), identity: identity.clone(), heard, unheard };
+    let at_rest = life == Life::Over || turn_is_over(&papers.facts);
     // The phase first: a turn that ended with a signal is not silence.
     if identity.role == Role::Dev {
-        read_phase(layout, &mut look, gone || turn_is_over(&facts))?;
+        read_phase(papers, &mut look, at_rest);
     }
-    read_facts(&folder, &facts, &mut look)?;
-    if identity.role == Role::Review && (gone || turn_is_over(&facts)) {
-        read_verdict(layout, &mut look)?;
+    read_facts(papers, &mut look);
+    if identity.role == Role::Review && at_rest {
+        read_verdict(papers, &mut look);
     }
-    if gone {
-        cut_off(&folder, &facts, &mut look)?;
+    if life == Life::Over {
+        cut_off(papers, &mut look);
     }
-    Ok(look)
-}
-
-fn all_facts(folder: &Path) -> Result<Vec<Fact>, ShimError> {
-    let (mut all, mut offset) = (Vec::new(), 0);
-    loop {
-        let (facts, next) = client::read_facts(folder, offset)?;
-        all.extend(facts);
-        if next == offset {
-            return Ok(all);
-        }
-        offset = next;
-    }
+    look
 }
 
 /// Each write of the file counts once, also over restarts: the mark is stored with the event.
-fn read_phase(layout: &Layout, look: &mut Look, at_rest: bool) -> Result<(), ShimError> {
-    let path = layout.phase(&look.identity.name);
-    let Ok(found) = path.symlink_metadata() else { return Ok(()) };
-    let mark = format!("{}.{:09}-{}-{}", found.mtime(), found.mtime_nsec(), found.size(), found.ino());
-    if look.identity.phase_mark.as_ref() == Some(&mark) {
-        return Ok(());
+fn read_phase(papers: &Papers, look: &mut Look, at_rest: bool) {
+    let Some(signal) = &papers.phase else { return };
+    if look.identity.phase_mark.as_ref() == Some(&signal.mark) {
+        return;
     }
     let session = look.identity.name.clone();
-    let event = match files::read_head(&path, phase::MAX_BYTES as u64) {
-        Ok(None) => return Ok(()),
-        Ok(Some(bytes)) => match phase::read(&bytes) {
+    let event = match &signal.text {
+        Ok(None) => return,
+        Ok(Some(bytes)) => match phase::read(bytes) {
             // Being written at this moment: the end of the write wakes us again.
-            Read::Empty => return Ok(()),
+            Read::Empty => return,
             Read::Signal(phase) => Event::PhaseSeen { session, phase },
             Read::Unknown { excerpt } => Event::PhaseUnknown { session, excerpt },
         },
         // A link, a pipe or a folder in its place is a signal that nobody understands.
-        Err(error) => Event::PhaseUnknown { session, excerpt: error.to_string() },
+        Err(error) => Event::PhaseUnknown { session, excerpt: error.clone() },
     };
     // Half a signal is none: while the agent works it may still be writing.
     if matches!(event, Event::PhaseUnknown { .. }) && !at_rest {
-        return Ok(());
+        return;
     }
-    look.identity.phase_mark = Some(mark);
+    look.identity.phase_mark = Some(signal.mark.clone());
     look.events.push(event);
-    Ok(())
 }
 
-fn read_facts(folder: &Path, facts: &[Fact], look: &mut Look) -> Result<(), ShimError> {
+fn read_facts(papers: &Papers, look: &mut Look) {
+    let facts = &papers.facts;
     let read = usize::try_from(look.identity.facts_read).unwrap_or(usize::MAX).min(facts.len());
-    let stopped = client::exit(folder)?.is_some_and(|exit| exit.stopped);
     for (at, fact) in facts.iter().enumerate().skip(read) {
         match fact {
             Fact::Started { pid, .. } => look.identity.pid = u32::try_from(*pid).ok(),
@@ -115,7 +93,7 @@ fn read_facts(folder: &Path, facts: &[Fact], look: &mut Look) -> Result<(), Shim
                 if let End::Result(result) = end {
                     look.identity.session_id = result.session_id.clone().or(look.identity.session_id.take());
                 }
-                let event = turn_ended(&look.identity, end, stopped);
+                let event = turn_ended(&look.identity, end, papers.stopped);
                 // Who has heard the next word already, or is about to, has not fallen silent.
                 let goes_on =
                     look.unheard || facts[at..].iter().any(|fact| matches!(fact, Fact::Delivered { .. }));
@@ -128,7 +106,6 @@ fn read_facts(folder: &Path, facts: &[Fact], look: &mut Look) -> Result<(), Shim
         }
     }
     look.identity.facts_read = facts.len() as u64;
-    Ok(())
 }
 
 fn turn_ended(identity: &Identity, end: &End, stopped: bool) -> Event {
@@ -148,30 +125,24 @@ fn turn_ended(identity: &Identity, end: &End, stopped: bool) -> Event {
 }
 
 /// The process has ended in the middle of a turn and nobody wrote down how.
-fn cut_off(folder: &Path, facts: &[Fact], look: &mut Look) -> Result<(), ShimError> {
-    if look.identity.role != Role::Dev || !turn_is_open(facts) {
-        return Ok(());
+fn cut_off(papers: &Papers, look: &mut Look) {
+    if look.identity.role != Role::Dev || !turn_is_open(&papers.facts) {
+        return;
     }
-    let stopped = client::exit(folder)?.is_some_and(|exit| exit.stopped);
-    let how = if stopped { Crash::Stopped } else { Crash::Vanished };
+    let how = if papers.stopped { Crash::Stopped } else { Crash::Vanished };
     look.events.push(Event::AgentCrashed { session: look.identity.name.clone(), how });
-    Ok(())
 }
 
-fn read_verdict(layout: &Layout, look: &mut Look) -> Result<(), ShimError> {
-    let Some(head) = look.identity.head.clone() else { return Ok(()) };
-    let text = match files::read_head(&layout.verdict(&look.identity.name), MAX_VERDICT) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned(),
-        Err(error) => {
-            look.events.push(Event::NoVerdict { head, why: error.to_string() });
-            return Ok(());
-        }
-    };
-    look.events.push(match verdict::read(&text, &head) {
+fn read_verdict(papers: &Papers, look: &mut Look) {
+    let (Some(head), Some(report)) = (look.identity.head.clone(), &papers.verdict) else { return };
+    let read = report
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|text| verdict::read(text, &head).map_err(|error| error.to_string()));
+    look.events.push(match read {
         Ok(report) => Event::VerdictGiven { report },
-        Err(error) => Event::NoVerdict { head, why: error.to_string() },
+        Err(why) => Event::NoVerdict { head, why },
     });
-    Ok(())
 }
 
 fn turn_is_open(facts: &[Fact]) -> bool {
@@ -190,17 +161,6 @@ fn heard(facts: &[Fact]) -> BTreeSet<String> {
         Fact::Started { .. } | Fact::TurnEnded { .. } | Fact::Exited(_) => None,
     });
     delivered.collect()
-}
-
-fn unheard(folder: &Path, heard: &BTreeSet<String>) -> Result<bool, ShimError> {
-    let path = folder.join(INBOX);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(source) => return Err(ShimError::Io { path, source }),
-    };
-    let messages = text.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
-    Ok(messages.into_iter().any(|message| !heard.contains(&message.id)))
 }
 
 /// What the last of these turns used. Programs say the cost from their start, so the turn before is taken off.

@@ -21,6 +21,8 @@ pub use view::{Act, Change, Entry, History, Link, MainIs, Policy, Run, RunState,
 
 use std::collections::BTreeSet;
 
+use crate::bugs::{self, Bug};
+
 use known::Known;
 
 use crate::id::Sha;
@@ -35,7 +37,8 @@ const MAIN_REDS: usize = 2;
 
 /// What to do next. Acts that end an entry's wait come alone: what follows from them is planned when they are done.
 pub fn plan(view: &View) -> Vec<Act> {
-    if view.paused.is_some() || view.landing {
+    let paused = view.paused.is_some() && !bugs::is(Bug::QueuePauseIgnored);
+    if paused || view.landing {
         return Vec::new();
     }
     if let Some(reason) = trouble(view) {
@@ -112,6 +115,7 @@ fn of_main(view: &View) -> impl Iterator<Item = &Run> {
 fn leave(entry: &Entry) -> Option<Act> {
     let change = entry.change.clone();
     match &entry.stand {
+        Stand::Contained if bugs::is(Bug::NoContainment) => None,
         Stand::Contained => Some(Act::Settle { change }),
         Stand::Conflict { files, commits } => {
             Some(Act::Return { change, files: files.clone(), commits: commits.clone() })
@@ -124,7 +128,8 @@ fn leave(entry: &Entry) -> Option<Act> {
 fn landable(view: &View) -> Option<Vec<Link>> {
     let here: BTreeSet<&Change> = view.entries.iter().map(|entry| &entry.change).collect();
     let links = |run: &&Run| run.above(&view.main).map(<[Link]>::to_vec);
-    let green = view.runs.iter().filter(|run| run.state == RunState::Green);
+    let early = |run: &Run| bugs::is(Bug::LandWithoutVerdict) && run.state == RunState::Open;
+    let green = view.runs.iter().filter(|run| run.state == RunState::Green || early(run));
     let whole = green.filter(|run| {
         run.above(&view.main)
             .is_some_and(|above| !above.is_empty() && above.iter().all(|link| here.contains(&link.change)))
@@ -194,11 +199,27 @@ fn tests(known: &mut Known<'_>) -> Vec<Act> {
         if members.is_empty() || known.open.iter().any(|open| open.members == members) {
             break;
         }
+        // Who is to blame and only waits for the test of main itself is not tested any more.
+        if members.iter().any(|at| known.blame(*at).is_some()) {
+            break;
+        }
+        // What is known would be answered at once and teach nothing.
+        let verdict = if is_answered(known.view, &members) { Verdict::Again } else { verdict };
         let changes = members.iter().map(|at| known.view.entries[*at].change.clone()).collect();
         acts.push(Act::Test { changes, verdict });
         known.open.push(known::Open { lands: Some(members.len()), members });
     }
     acts
+}
+
+/// Whether these very entries, and no others, were tested on this main.
+fn is_answered(view: &View, members: &[usize]) -> bool {
+    let same = |run: &Run| {
+        let changes = run.links.iter().map(|link| &link.change);
+        run.base == view.main && changes.eq(members.iter().map(|at| &view.entries[*at].change))
+    };
+    let ended = |run: &&Run| matches!(run.state, RunState::Green | RunState::Red { .. });
+    view.runs.iter().filter(ended).any(same)
 }
 
 fn next(known: &Known<'_>) -> Option<(Vec<usize>, Verdict)> {

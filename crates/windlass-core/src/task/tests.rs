@@ -251,6 +251,15 @@ fn limits_hand_offs_budgets_and_closed_issues() {
     insta::assert_snapshot!(story("broken-effect retry"), @"ABANDONED(agent_failed) DISPATCHED");
 }
 
+/// Found by the simulator: what was spent while CI ran did not count when the session was to go on.
+#[test]
+fn regression_who_spent_the_money_while_it_waited_gets_no_other_turn() {
+    insta::assert_snapshot!(
+        story("start signal work cost cost cost red slot"),
+        @"RUNNING RUNNING AWAITING_CI AWAITING_CI AWAITING_CI AWAITING_CI AWAITING_SLOT ABANDONED(budget)"
+    );
+}
+
 #[test]
 fn active_time_is_carried_over_and_waiting_is_free() {
     let policy = Policy::default();

@@ -139,6 +139,33 @@ fn main_itself_is_tested_before_somebody_is_blamed_on_an_unknown_main() {
     assert_eq!(words(&unknown), ["eject a"]);
 }
 
+/// Found by the simulator: the answer was known at once, was written down as one more red, and was asked for again.
+#[test]
+fn regression_who_is_blamed_is_not_tested_again_while_main_is() {
+    for policy in Policy::ALL {
+        let mut view = view(policy, 2, "a");
+        view.main_is = MainIs::Untested;
+        view.runs = vec![run("main", "a", red("t")), run("main", "a", red("t"))];
+        assert_eq!(words(&view), ["test "], "{policy:?}");
+        view.runs.push(run("main", "", RunState::Open));
+        assert_eq!(words(&view), Vec::<String>::new(), "{policy:?}");
+    }
+}
+
+/// Two that pass alone and fail together: one build that fails is one doubt, however often its answer is read.
+#[test]
+fn a_proven_entry_that_fails_on_the_new_main_is_tested_anew() {
+    let mut view = view(Policy::Ladder, 3, "b");
+    view.main = sha("olda");
+    view.landed.insert(change("a"));
+    view.runs = vec![run("old", "a b", red("t")), run("old", "b", RunState::Green)];
+    assert_eq!(words(&view), ["test b"]);
+    view.runs.push(run("olda", "b", red("t")));
+    assert_eq!(words(&view), ["again b"]);
+    view.runs.push(run("olda", "b", red("t")));
+    assert_eq!(words(&view), ["eject b"]);
+}
+
 #[test]
 fn after_two_ejections_in_a_row_main_is_the_suspect() {
     let mut row = view(Policy::Serial, 1, "c");

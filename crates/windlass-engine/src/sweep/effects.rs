@@ -1,6 +1,7 @@
 //! Effects: handed out when their turn comes, written down when they end.
 
 use serde_json::json;
+use windlass_core::bugs::{self, Bug};
 use windlass_core::build::BuildOutcome;
 use windlass_core::id::EffectKey;
 use windlass_core::journal::FactoryFact;
@@ -10,13 +11,13 @@ use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
 
 use crate::heart::Heart;
+use crate::outbox::LONGEST_BACKOFF;
 use crate::outside::Life;
 use crate::perform::{Outcome, Report};
 use crate::record::Order;
 
 /// After this many tries an effect is given up and a person is asked.
 const MAX_ATTEMPTS: u32 = 20;
-const LONGEST_BACKOFF: Span = Span::mins(5);
 
 impl Heart {
     /// Starts every effect whose turn has come.
@@ -43,6 +44,9 @@ impl Heart {
             },
             None => None,
         };
+        if bugs::is(Bug::RecordBeforeEffect) {
+            self.book.put(Op::EffectDone { key: order.key.clone(), result: json!({}), at: order.not_before });
+        }
         self.outside.begin(order, task);
         Ok(())
     }
@@ -113,7 +117,7 @@ impl Heart {
 
     /// The effect is over and its line goes on.
     fn finish(&mut self, now: Millis, order: &Order, adopted: bool) {
-        if !self.is_void(order) {
+        if !self.is_void(order) && !bugs::is(Bug::RecordBeforeEffect) {
             self.book.put(Op::EffectDone {
                 key: order.key.clone(),
                 result: json!({"adopted": adopted}),
@@ -168,6 +172,7 @@ impl Heart {
                 }
             }
             Effect::Land { .. } => self.pause_queue(now, format!("main cannot be moved: {error}")),
+            _ if bugs::is(Bug::SilentGiveUp) => {}
             effect => {
                 let event = Event::EffectFailed { effect: effect.name().to_owned(), why: error };
                 if let Some(task) = &order.owner {

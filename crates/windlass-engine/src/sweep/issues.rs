@@ -1,6 +1,7 @@
 //! Issues: read from the forge, and taken when there is room.
 
 use windlass_adapters::forge::{IssueQuery, every};
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
@@ -15,6 +16,9 @@ use crate::world::World;
 /// Time by which two readings overlap: an issue is seen twice rather than never. A change gets its time before it
 /// waits for the database, and may be written after later ones were read; nobody waits that long.
 const OVERLAP: Span = Span::secs(10);
+/// So often the whole list is read, whatever the clocks say: a page that was stale or a clock that went back must not
+/// hide an issue for ever.
+const WHOLE: Span = Span::mins(15);
 
 impl Backlog {
     /// Before the forge is read only the decisions are known.
@@ -33,13 +37,23 @@ impl Heart {
         self.knocked = false;
         self.backlog.reading = true;
         self.next_poll = now + self.settings.poll;
-        self.outside.read_issues(self.backlog.read_until);
+        // Who has read the future has a clock that went back since.
+        let since = self.backlog.read_until.filter(|until| *until <= now && now < self.backlog.next_whole);
+        if since.is_none() {
+            self.backlog.next_whole = now + WHOLE;
+        }
+        self.outside.read_issues(since);
     }
 
     pub(crate) fn issues_seen(&mut self, now: Millis, seen: Result<Seen, String>) -> Result<(), StoreError> {
         self.backlog.reading = false;
         let seen = match seen {
             Ok(seen) => seen,
+            Err(_) if bugs::is(Bug::ErrorReadAsEmpty) => {
+                self.backlog.read_until = Some(now);
+                self.backlog.next_whole = now + Span::days(1);
+                Seen { issues: Vec::new() }
+            }
             Err(error) => {
                 // An error is never an empty list: what was known before still holds.
                 tracing::warn!(error, "cannot read the issues");
@@ -112,8 +126,8 @@ impl Heart {
 
     fn decide(&self, now: Millis) -> Decision {
         let hold = match self.paused {
-            true => Some(Hold::Paused),
-            false => self.outside.room(),
+            true if !bugs::is(Bug::PauseIgnored) => Some(Hold::Paused),
+            true | false => self.outside.room(),
         };
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let situation =

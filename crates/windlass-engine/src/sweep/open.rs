@@ -17,13 +17,7 @@ impl Heart {
         self.book.log(now, fact);
         for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
             self.outside.remember(&identity);
-            let starting = self.outbox.any(|effect| match effect {
-                Effect::StartSession { session, .. } | Effect::StartReview { session, .. } => {
-                    *session == identity.name
-                }
-                _ => false,
-            });
-            if starting {
+            if self.is_starting(&identity.name) {
                 continue;
             }
             match self.outside.process(&identity) {

@@ -9,6 +9,7 @@ mod events;
 mod export;
 mod filter;
 mod folder;
+mod memory;
 mod migrate;
 mod open;
 mod people;
@@ -20,13 +21,14 @@ mod usage;
 mod writer;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use windlass_core::time::Millis;
 
 use crate::error::{StoreError, fault};
 use folder::DaemonLock;
+use memory::{Memory, MemoryLock};
 use pool::Pool;
 use writer::Writer;
 
@@ -56,7 +58,7 @@ enum Access {
     Daemon { writer: Writer, readers: Pool, epoch: u64, _lock: DaemonLock },
     Client { poster: Mutex<Connection>, readers: Pool },
     ReadOnly { readers: Pool },
-    Memory { conn: Mutex<Connection>, epoch: u64 },
+    Memory { memory: Arc<Memory>, epoch: u64, _lock: MemoryLock },
 }
 
 impl SqliteStore {
@@ -65,13 +67,13 @@ impl SqliteStore {
             Mode::Daemon { holder, now } => open::daemon(state_dir, &holder, now),
             Mode::Client => open::client(state_dir),
             Mode::ReadOnly => open::read_only(state_dir),
-            Mode::Memory => open::memory(),
+            Mode::Memory => memory::new(),
         }?;
         Ok(Self { access })
     }
 
     pub fn open_in_memory() -> Result<Self, StoreError> {
-        Ok(Self { access: open::memory()? })
+        Ok(Self { access: memory::new()? })
     }
 
     /// Copies the whole file, tables of others included, while work goes on. Refuses to overwrite.
@@ -92,8 +94,7 @@ impl SqliteStore {
             Access::Daemon { readers, .. }
             | Access::Client { readers, .. }
             | Access::ReadOnly { readers } => readers.with(look),
-            // A poisoned lock is taken all the same: the next write clears away what a panic left open.
-            Access::Memory { conn, .. } => look(&conn.lock().unwrap_or_else(PoisonError::into_inner)),
+            Access::Memory { memory, .. } => look(&memory.conn()),
         }
     }
 

@@ -55,14 +55,6 @@ pub(super) fn read_only(state_dir: &Path) -> Result<Access, StoreError> {
     Ok(Access::ReadOnly { readers })
 }
 
-pub(super) fn memory() -> Result<Access, StoreError> {
-    let failed = |error| classify(Path::new(":memory:"), "open a database in memory", error);
-    let conn = Connection::open_in_memory().and_then(set_up).map_err(failed)?;
-    migrate::migrate(&conn)?;
-    let epoch = raise_epoch(&conn, "memory", Millis(0))?;
-    Ok(Access::Memory { conn: Mutex::new(conn), epoch })
-}
-
 /// Read-only, so that nothing that only looks can ever write.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| match error.sqlite_error_code() {
@@ -89,7 +81,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, rusqlite::Error>
     Ok(conn)
 }
 
-fn set_up(conn: Connection) -> Result<Connection, rusqlite::Error> {
+pub(super) fn set_up(conn: Connection) -> Result<Connection, rusqlite::Error> {
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.pragma_update(None, "foreign_keys", "ON")?;
@@ -121,7 +113,7 @@ fn quick_check(conn: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Corrupt { path: conn.path().unwrap_or_default().into(), detail: said })
 }
 
-fn raise_epoch(conn: &Connection, holder: &str, now: Millis) -> Result<u64, StoreError> {
+pub(super) fn raise_epoch(conn: &Connection, holder: &str, now: Millis) -> Result<u64, StoreError> {
     conn.query_row(
         "INSERT INTO lease (name, holder, epoch, at) VALUES (?1, ?2, 1, ?3)
          ON CONFLICT (name) DO UPDATE SET holder = ?2, epoch = epoch + 1, at = ?3 RETURNING epoch",

@@ -25,7 +25,7 @@ use crate::write::{Committed, UsageRow, Write};
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl SqliteStore {
-    fn path(&self) -> std::path::PathBuf {
+    pub(super) fn path(&self) -> std::path::PathBuf {
         match &self.access {
             Access::Daemon { readers, .. }
             | Access::Client { readers, .. }
@@ -39,9 +39,8 @@ impl Store for SqliteStore {
     fn commit(&self, write: Write) -> Result<Committed> {
         let last_seq = match &self.access {
             Access::Daemon { writer, .. } => writer.submit(Work::Commit(write))?,
-            Access::Memory { conn, epoch } => {
-                let conn = conn.lock().unwrap_or_else(PoisonError::into_inner);
-                write_now(&conn, Some(*epoch), Work::Commit(write))?
+            Access::Memory { memory, epoch, .. } => {
+                write_now(&memory.conn(), Some(*epoch), Work::Commit(write))?
             }
             Access::Client { .. } => return Err(StoreError::ClientOnly { path: self.path() }),
             Access::ReadOnly { .. } => return Err(StoreError::ReadOnly { path: self.path() }),
@@ -53,9 +52,10 @@ impl Store for SqliteStore {
         let work = Work::Post { command: command.clone(), by: by.to_owned(), at };
         match &self.access {
             Access::Daemon { writer, .. } => writer.submit(work),
-            Access::Client { poster: conn, .. } | Access::Memory { conn, .. } => {
+            Access::Client { poster: conn, .. } => {
                 write_now(&conn.lock().unwrap_or_else(PoisonError::into_inner), None, work)
             }
+            Access::Memory { memory, .. } => write_now(&memory.conn(), None, work),
             Access::ReadOnly { .. } => Err(StoreError::ReadOnly { path: self.path() }),
         }
     }

@@ -2,7 +2,7 @@
 
 mod apply;
 mod day;
-mod dice;
+pub(crate) mod dice;
 mod rules;
 
 pub use day::{Day, live};

@@ -9,8 +9,8 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     match event {
         Event::UsageSeen { cost_micro_usd, .. } => {
             m.task.tally.cost_micro_usd = m.task.tally.cost_micro_usd.saturating_add(*cost_micro_usd);
-            let spent = m.task.tally.cost_micro_usd > m.policy.caps.cost_micro_usd;
-            if spent && m.task.state.holds_slot() { m.abandon(AbandonReason::Budget) } else { m.stay() }
+            let stops = m.is_spent() && m.task.state.holds_slot();
+            if stops { m.abandon(AbandonReason::Budget) } else { m.stay() }
         }
         Event::ChangeOpened { number } => {
             if m.task.change.is_some() {

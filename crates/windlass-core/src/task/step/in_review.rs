@@ -1,6 +1,7 @@
 //! The build is green and the critic reads the head.
 
 use super::{Move, Stale, Step, anywhere, in_ci};
+use crate::bugs::{self, Bug};
 use crate::forge::ReviewDecision;
 use crate::id::Sha;
 use crate::message;
@@ -9,7 +10,9 @@ use crate::verdict::{CriticReport, Decision, ledger_after};
 
 pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<Step, Stale> {
     match event {
-        Event::VerdictGiven { report } if report.head == *head => verdict(m, tree, report),
+        Event::VerdictGiven { report } if report.head == *head || bugs::is(Bug::StaleVerdict) => {
+            verdict(m, tree, report)
+        }
         Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, why),
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
         Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
@@ -58,7 +61,7 @@ fn verdict(mut m: Move<'_>, tree: &Sha, report: &CriticReport) -> Result<Step, S
         Decision::Approve => m.go(State::Queued { head: report.head.clone(), tree: tree.clone() }),
         Decision::Block => m.abandon(AbandonReason::BlockedByCritic),
         Decision::RequestChanges => {
-            m.task.tally.critic_rounds += 1;
+            m.task.tally.critic_rounds += u32::from(!bugs::is(Bug::UncountedRounds));
             if m.task.tally.critic_rounds >= m.policy.caps.critic_rounds {
                 return m.abandon(AbandonReason::Iterations);
             }

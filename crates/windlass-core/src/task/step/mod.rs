@@ -11,6 +11,7 @@ mod in_review;
 mod waiting;
 
 use super::{AbandonReason, Effect, Ending, Event, Feedback, Start, State, Tally, Task};
+use crate::bugs::{self, Bug};
 use crate::id::{IssueNumber, SessionId, TaskId};
 use crate::message;
 use crate::policy::Policy;
@@ -125,6 +126,10 @@ impl<'a> Move<'a> {
         self.order(Effect::Say { session: self.task.session.clone(), text });
     }
 
+    fn is_spent(&self) -> bool {
+        self.task.tally.cost_micro_usd > self.policy.caps.cost_micro_usd && !bugs::is(Bug::BudgetIgnored)
+    }
+
     fn stay(self) -> Result<Step, Stale> {
         Ok(Step { task: self.task, effects: self.effects })
     }
@@ -147,7 +152,9 @@ impl<'a> Move<'a> {
     /// Asks a person. The session stays resumable.
     fn ask(mut self, question: String) -> Result<Step, Stale> {
         let text = message::question(&self.task, &question);
-        self.order(Effect::Comment { text });
+        if !bugs::is(Bug::LostEscalation) {
+            self.order(Effect::Comment { text });
+        }
         let notified_at = self.at;
         self.go(State::AwaitingHuman { question, notified_at })
     }
@@ -191,6 +198,9 @@ impl<'a> Move<'a> {
 
     /// Ends with the work on main, or not needed: nothing of it stays behind.
     fn finish(mut self, state: State, comment: String, ending: Option<Ending>) -> Result<Step, Stale> {
+        if bugs::is(Bug::RemovalBeforeSaving) {
+            self.order(Effect::RemoveWorkspace { branch: self.task.branch.clone() });
+        }
         self.stop_session();
         self.order(Effect::RemoveWorkspace { branch: self.task.branch.clone() });
         if let Some(ending) = ending {

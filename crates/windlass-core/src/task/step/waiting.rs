@@ -41,9 +41,12 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     }
 }
 
-/// The same session goes on with what it was waiting for.
+/// The same session goes on with what it was waiting for, unless its money is spent: then it gets no other turn.
 fn resume(mut m: Move<'_>) -> Result<Step, Stale> {
     let State::AwaitingSlot { feedback } = m.task.state.clone() else { return Err(Stale) };
+    if m.is_spent() {
+        return m.abandon(AbandonReason::Budget);
+    }
     m.task.tally.nudges = 0;
     m.say(message::feedback(&m.task, &feedback));
     m.go(State::Revising { feedback, heard: None })
