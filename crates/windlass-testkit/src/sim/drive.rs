@@ -3,16 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use windlass_core::task::Effect;
-use windlass_engine::{Cause, Heart, Layout, Outcome, Seen};
-use windlass_store::{SqliteStore, Store, StoreError};
+use windlass_engine::{Cause, Heart};
+use windlass_store::{SqliteStore, Store};
 
-use super::death::{Moment, live};
-use super::ledger::Ledger;
-use super::outside::Window;
-use super::perform::Hands;
-use super::plan::{CrashPoint, EffectFault, HOUR, LinkFault, MINUTE, Mishap, ReadFault, SECOND, Tick};
-use super::probe::sometimes;
+use super::death::live;
+use super::plan::{HOUR, MINUTE, Mishap, SECOND, Tick};
 use super::rules::Rule;
 use super::world::{DaemonId, DaemonState, Happening, Shared, World};
 
@@ -28,10 +23,10 @@ const MAX_HAPPENINGS: u32 = 20_000;
 pub struct Drive {
     pub world: Shared,
     pub store: Arc<SqliteStore>,
-    hearts: BTreeMap<DaemonId, Heart>,
-    started: DaemonId,
+    pub(super) hearts: BTreeMap<DaemonId, Heart>,
+    pub(super) started: DaemonId,
     /// Daemons that heard something and have not thought about it.
-    stirred: BTreeSet<DaemonId>,
+    pub(super) stirred: BTreeSet<DaemonId>,
     wakes: BTreeMap<DaemonId, u64>,
     next_look: Tick,
     /// Turns in a row that were over before they began.
@@ -123,7 +118,7 @@ impl Drive {
         }
     }
 
-    fn complain(&self, rule: Rule, what: impl Into<String>) {
+    pub(super) fn complain(&self, rule: Rule, what: impl Into<String>) {
         self.world.lock().complain(rule, what);
     }
 
@@ -170,29 +165,8 @@ impl Drive {
             Happening::Perform { nth, order, task, .. } => {
                 self.perform(daemon, nth, &order, task.as_deref());
             }
-            Happening::Read { nth, since, .. } => {
-                let mut world = self.world.lock();
-                let cause = Cause::IssuesSeen(world.read(nth, since));
-                world.after(1, Happening::Hear { daemon, cause });
-            }
-            Happening::Link { nth, question, .. } => {
-                let mut world = self.world.lock();
-                let fails = world.mishap(|mishap| match mishap {
-                    Mishap::Link { nth: planned, how: LinkFault::Failed } if *planned == nth => Some(()),
-                    _ => None,
-                });
-                let answer = match fails {
-                    Some(()) => Err("git was killed".to_owned()),
-                    None => Ok(world.link(&question)),
-                };
-                world.note(|| {
-                    format!(
-                        "git is asked {:?} and says {answer:?}",
-                        question.wanted.iter().map(|wanted| wanted.verdict).collect::<Vec<_>>()
-                    )
-                });
-                world.after(1, Happening::Hear { daemon, cause: Cause::ChainBuilt(answer) });
-            }
+            Happening::Read { nth, since, .. } => self.read(daemon, nth, since),
+            Happening::Link { nth, question, .. } => self.link(daemon, nth, &question),
             Happening::Start
             | Happening::Session { .. }
             | Happening::Build { .. }
@@ -200,55 +174,6 @@ impl Drive {
             | Happening::Arrive(_)
             | Happening::Deed(_)
             | Happening::GoOn(_) => {}
-        }
-    }
-
-    fn perform(
-        &mut self,
-        daemon: DaemonId,
-        nth: u32,
-        order: &windlass_engine::Order,
-        task: Option<&windlass_core::task::Task>,
-    ) {
-        let mut world = self.world.lock();
-        world.note(|| format!("daemon {daemon} does {nth}: {} {}", order.key, order.effect.name()));
-        world.cut = world.mishap(|mishap| match mishap {
-            Mishap::Crash(CrashPoint::InEffect { nth: planned, step }) if *planned == nth => Some(*step),
-            _ => None,
-        });
-        let fault = world.mishap(|mishap| match mishap {
-            Mishap::Effect { nth: planned, how } if *planned == nth => Some(*how),
-            _ => None,
-        });
-        let later = |error: &str| Some(Outcome::Later { error: error.to_owned() });
-        let outcome = match fault {
-            Some(EffectFault::Failed) => later("it could not be reached"),
-            // A process that nobody can end is not in this world.
-            Some(EffectFault::Refused) if matches!(order.effect, Effect::StopSession { .. }) => {
-                later("it could not be reached")
-            }
-            Some(EffectFault::Refused) => Some(Outcome::GiveUp { error: "it is forbidden".into() }),
-            Some(EffectFault::AnswerLost) => {
-                let hands = Hands { daemon, store: &self.store };
-                sometimes!(world, "an answer was lost and nothing was done twice");
-                world.perform(hands, order, task).and_then(|_| later("the answer was lost"))
-            }
-            Some(EffectFault::Hangs(_)) | None => {
-                world.perform(Hands { daemon, store: &self.store }, order, task)
-            }
-        };
-        let cut = world.cut.take().is_some();
-        let died = outcome.is_none() || cut || world.dies(CrashPoint::AfterEffect(nth));
-        match outcome {
-            Some(outcome) if !died => {
-                let wait = world.between(order.key.as_str(), 7, 1, 40);
-                let cause = Cause::EffectEnded { key: order.key.clone(), outcome };
-                world.after(wait, Happening::Hear { daemon, cause });
-            }
-            Some(_) | None => {
-                drop(world);
-                self.bury(daemon);
-            }
         }
     }
 
@@ -290,203 +215,18 @@ impl Drive {
         }
         self.complain(Rule::Settles, format!("daemon {daemon} does not come to rest"));
     }
-
-    /// What a daemon's moment gave, or its end.
-    fn survived<T>(&mut self, daemon: DaemonId, moment: Moment<Result<T, StoreError>>) -> Option<T> {
-        match moment {
-            Moment::Lived(Ok(value)) => return Some(value),
-            Moment::Lived(Err(StoreError::Fenced { ours, found })) => {
-                let mut world = self.world.lock();
-                if ours == world.seen.epoch {
-                    world.complain(Rule::Lives, format!("daemon {daemon} was fenced by {found}"));
-                }
-                sometimes!(world, "a fenced daemon ended");
-            }
-            Moment::Lived(Err(error)) => {
-                self.complain(Rule::Lives, format!("daemon {daemon} ended: {error}"));
-            }
-            Moment::Panicked(text) => self.complain(Rule::Lives, format!("daemon {daemon} panicked: {text}")),
-            Moment::Died => {}
-        }
-        self.bury(daemon);
-        None
-    }
-
-    /// The daemon is gone with its threads. Somebody starts another.
-    fn bury(&mut self, daemon: DaemonId) {
-        self.hearts.remove(&daemon);
-        self.stirred.remove(&daemon);
-        let mut world = self.world.lock();
-        world.note(|| format!("daemon {daemon} is gone"));
-        world.daemons.remove(&daemon);
-        world.held.retain(|what| what.daemon() != Some(daemon));
-        world.daemon_changed();
-        if daemon == self.started {
-            let wait = world.between("restart", u64::from(daemon), SECOND, 6 * MINUTE);
-            world.after(wait, Happening::Start);
-        }
-    }
-
-    fn start(&mut self) {
-        if self.hearts.contains_key(&self.started) && !self.world.lock().taken_over() {
-            return;
-        }
-        let (id, now) = (self.started + 1, self.world.lock().wall());
-        let store = match self.store.next_daemon(&format!("daemon {id}"), now) {
-            Ok(store) => store,
-            Err(_) => return self.world.lock().after(30 * SECOND, Happening::Start),
-        };
-        self.started = id;
-        let settings = {
-            let mut world = self.world.lock();
-            world.note(|| format!("daemon {id} starts"));
-            world.seen.epoch = store.epoch().unwrap_or_default();
-            world.daemons.insert(id, DaemonState::Running);
-            world.daemon_changed();
-            world.settings.clone()
-        };
-        let ledger = Ledger { store, world: self.world.clone(), daemon: id };
-        let window = Window { world: self.world.clone(), store: Arc::clone(&self.store), daemon: id };
-        let heart = live(|| {
-            let layout = Layout::new("state");
-            let mut heart = Heart::remember(settings, layout, Arc::new(ledger), Box::new(window), now)?;
-            heart.begin(now, id);
-            Ok(heart)
-        });
-        if let Some(heart) = self.survived(id, heart) {
-            self.hearts.insert(id, heart);
-            self.stirred.insert(id);
-        }
-    }
-
-    /// A second daemon is started by mistake.
-    fn start_second(&mut self) {
-        // A daemon that lost its lock cannot keep others out.
-        if !self.hearts.contains_key(&self.started) || self.world.lock().taken_over() {
-            return;
-        }
-        let now = self.world.lock().wall();
-        match self.store.next_daemon("second", now) {
-            Err(StoreError::HeldBy { .. }) => sometimes!(self.world.lock(), "a second daemon was refused"),
-            Err(_) => {}
-            Ok(_) => self.complain(Rule::Lease, "a second daemon was let in while the first lives"),
-        }
-    }
-
-    fn mishap(&mut self, nth: usize) {
-        let mut world = self.world.lock();
-        if world.is_calm() || !world.used.insert(nth) {
-            return;
-        }
-        let mishap = world.plan.mishaps[nth].clone();
-        world.note(|| format!("mishap: {mishap:?}"));
-        match mishap {
-            Mishap::Crash(_) => {
-                drop(world);
-                let first = self.hearts.keys().next().copied();
-                if let Some(daemon) = first {
-                    self.bury(daemon);
-                }
-            }
-            Mishap::Second { .. } => {
-                drop(world);
-                self.start_second();
-            }
-            Mishap::TakeOver { back, .. } => {
-                let Some(daemon) = self.hearts.keys().next().copied().filter(|_| self.hearts.len() == 1)
-                else {
-                    return;
-                };
-                world.daemons.insert(daemon, DaemonState::Stopped);
-                world.after(back, Happening::GoOn(daemon));
-                world.after(SECOND, Happening::Start);
-                self.store.lose_lock().expect("the store is in memory");
-            }
-            Mishap::DiskFull { pages, waits, .. } => {
-                world.disk_full = Some(waits);
-                self.store.limit_pages(Some(pages)).expect("the store is in memory");
-            }
-            Mishap::Clock { by, .. } => {
-                world.skew += by;
-                if by < 0 {
-                    sometimes!(world, "the clock went back");
-                } else {
-                    sometimes!(world, "the machine slept");
-                }
-            }
-            Mishap::Outage { length, .. } => world.outage_until = world.now + length,
-            Mishap::Deed { what, .. } => world.deed(&self.store, &what),
-            Mishap::Effect { .. }
-            | Mishap::Read { .. }
-            | Mishap::Link { .. }
-            | Mishap::Notice { .. }
-            | Mishap::Turn { .. }
-            | Mishap::Review { .. }
-            | Mishap::Build { .. }
-            | Mishap::Silence { .. } => {}
-        }
-    }
-
-    /// A daemon that was stopped in its tracks goes on, and so do its threads.
-    fn go_on(&mut self, daemon: DaemonId) {
-        let mut world = self.world.lock();
-        let Some(state) = world.daemons.get_mut(&daemon) else { return };
-        *state = DaemonState::Running;
-        for what in std::mem::take(&mut world.held) {
-            world.after(1, what);
-        }
-    }
 }
 
 impl World {
-    fn read(&mut self, nth: u32, since: Option<windlass_core::time::Millis>) -> Result<Seen, String> {
-        let fault = self.mishap(|mishap| match mishap {
-            Mishap::Read { nth: planned, how } if *planned == nth => Some(*how),
-            _ => None,
-        });
-        let down = self.now < self.outage_until && !self.is_calm();
-        match fault {
-            Some(ReadFault::Failed) => return Err("the forge answered 502".into()),
-            _ if down => return Err("the forge answered 503".into()),
-            Some(ReadFault::Stale(by)) => {
-                return Ok(Seen { issues: self.forge.read(since, self.now - by) });
-            }
-            Some(ReadFault::Hangs(_)) | None => {}
-        }
-        self.read_at = self.now;
-        Ok(Seen { issues: self.forge.read(since, self.now) })
-    }
-
+    /// Nothing comes by itself any more.
     fn nothing_planned(&self) -> bool {
         let issues = self.plan.issues.iter().all(|issue| issue.at <= self.now);
-        issues && (0..self.plan.mishaps.len()).all(|nth| self.used.contains(&nth))
+        let came = |(nth, mishap): (usize, &Mishap)| mishap.at().is_none() || self.used.contains(&nth);
+        issues && self.plan.mishaps.iter().enumerate().all(came)
     }
 
     /// The forge was read since it last changed.
     fn is_read(&self) -> bool {
         self.read_at > self.forge.changed_at && self.now > self.read_at + SECOND
-    }
-
-    fn taken_over(&self) -> bool {
-        self.daemons.values().all(|state| *state == DaemonState::Stopped)
-    }
-}
-
-impl Happening {
-    fn daemon(&self) -> Option<DaemonId> {
-        match self {
-            Self::Wake { daemon, .. }
-            | Self::Hear { daemon, .. }
-            | Self::Perform { daemon, .. }
-            | Self::Read { daemon, .. }
-            | Self::Link { daemon, .. }
-            | Self::GoOn(daemon) => Some(*daemon),
-            Self::Start
-            | Self::Session { .. }
-            | Self::Build { .. }
-            | Self::Mishap(_)
-            | Self::Arrive(_)
-            | Self::Deed(_) => None,
-        }
     }
 }

@@ -6,29 +6,38 @@
 mod agent;
 mod ci;
 mod critic;
+mod daemons;
 mod death;
 mod drive;
+mod effects;
 mod forge;
 mod gate;
 mod git;
 mod ledger;
 mod link;
 mod make;
+mod mishaps;
 mod outside;
+mod pairs;
 mod people;
 mod perform;
 mod plan;
 mod probe;
 mod rules;
 mod session;
+mod shrink;
 mod trace;
 mod world;
 
 pub use gate::{Gate, Summary, Times, gate};
 pub use make::plan;
-pub use plan::{CrashPoint, Mishap, Plan};
+pub use pairs::{Depth, Swept, sweep};
+pub use plan::{
+    BuildKind, CrashPoint, Deed, EffectFault, IssuePlan, Mishap, NoticeFault, Plan, PushKind, TurnKind,
+};
 pub use probe::{ALL as PROBES, Probes};
 pub use rules::{Broken, Rule};
+pub use shrink::shrink;
 pub use trace::Lines;
 pub use windlass_core::bugs::Bug;
 

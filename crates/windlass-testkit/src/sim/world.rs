@@ -283,7 +283,7 @@ impl World {
 
 impl Mishap {
     /// When it happens by itself.
-    fn at(&self) -> Option<Tick> {
+    pub fn at(&self) -> Option<Tick> {
         match self {
             Self::Second { at }
             | Self::TakeOver { at, .. }
