@@ -107,6 +107,14 @@ impl World {
         self.end_run(id, outcome);
     }
 
+    /// We ended it ourselves: its exit file says so.
+    pub fn end_run_for_us(&mut self, id: &BuildId) {
+        if let Some(run) = self.runs.get_mut(id).filter(|run| run.alive) {
+            run.stopped = true;
+            self.end_run(id, None);
+        }
+    }
+
     fn end_run(&mut self, id: &BuildId, outcome: Option<BuildOutcome>) {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.alive = false;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use windlass_core::id::{Sha, TaskId};
 use windlass_core::message;
-use windlass_core::queue::{Change, Link, Stand};
+use windlass_core::queue::{Change, History, Link, Stand};
 use windlass_engine::{Chained, MainMoved, Question, Stack, Wanted};
 
 use super::git::Merged;
@@ -41,7 +41,7 @@ impl World {
                 Merge::Clean(tree) => {
                     let text = message::merge_commit(task, &change.head);
                     tip = self.git.commit(&tree, &[&tip, &change.head], &text, since.0);
-                    stack.links.push(Link { change: change.clone(), candidate: tip.clone(), tree });
+                    stack.links.push(Link { change: change.clone(), candidate: tip.clone(), tree, history: History::Merge });
                 }
                 Merge::Contained if stack.links.is_empty() => {
                     stack.left_out.push((change.clone(), Stand::Contained));

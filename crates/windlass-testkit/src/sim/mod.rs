@@ -130,6 +130,7 @@ fn settings(plan: &Plan) -> Settings {
     let limits = Limits {
         session: Span::mins(80),
         ci: Span::mins(10),
+        ci_start: Span::mins(2),
         ci_wait: Span::mins(50),
         critic: Span::mins(40),
         renotify: Span::mins(35),

@@ -1,5 +1,6 @@
 //! Builds: pure, so what an earlier try left half done is thrown away.
 
+use windlass_core::build::BuildStatus;
 use windlass_core::id::BuildId;
 use windlass_engine::{Order, Report};
 use windlass_store::Store;
@@ -23,8 +24,17 @@ impl World {
         let Some(build) = hands.store.build(id)? else {
             return Err(Fault::ForGood("the build is not known".into()));
         };
+        if build.status != (BuildStatus::Running { slot }) {
+            return Ok(Report { adopted: true, ..Report::default() });
+        }
         self.start_run(hands.daemon, id, &build.commit, slot);
         self.step()?;
         Ok(Report::default())
+    }
+
+    /// Whoever is gone already is as good as stopped.
+    pub(super) fn stop_build(&mut self, id: &BuildId) -> Report {
+        self.end_run_for_us(id);
+        Report::default()
     }
 }

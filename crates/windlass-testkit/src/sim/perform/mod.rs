@@ -74,6 +74,9 @@ impl World {
             Effect::EndChange { ending } => self.end_change(ending),
             Effect::RemoveWorkspace { branch } => self.remove_workspace(owner()?, branch),
             Effect::RunBuild { build, slot } => self.run_build(hands, order, build, *slot),
+            Effect::StopBuild { build, .. } => Ok(self.stop_build(build)),
+            // The simulated repository forgets nothing: a candidate needs no name to be kept.
+            Effect::HoldCandidate { .. } => Ok(Report::default()),
             Effect::Land { links, expected, at } => self.land(hands, order, links, expected, *at),
         }
     }

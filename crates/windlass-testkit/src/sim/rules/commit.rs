@@ -165,7 +165,7 @@ impl World {
             self.trace.note(self.now, || said(&entry.fact));
         }
         match &entry.fact {
-            Fact::Factory(FactoryFact::QueuePaused { reason }) => {
+            Fact::Factory(FactoryFact::QueuePaused { reason, .. }) => {
                 self.probe_pause(reason);
                 self.queue_stands();
             }
