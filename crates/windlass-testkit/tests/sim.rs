@@ -19,11 +19,9 @@ fn two_thousand_seeds_keep_every_rule_and_run_the_same_twice() {
 
 #[test]
 fn the_daemon_may_die_at_every_point() {
-    for seed in [1, 3] {
-        let swept = sim::sweep(seed, Depth::Single, THREADS);
-        assert_eq!(swept.broken, [], "seed {seed}");
-        assert!(swept.points > 200, "{} points in seed {seed}", swept.points);
-    }
+    let swept = sim::sweep(3, Depth::Single, THREADS);
+    assert_eq!(swept.broken, []);
+    assert!(swept.points > 200, "{} points", swept.points);
 }
 
 /// Each deliberate bug, and the rules of which one must see it.
