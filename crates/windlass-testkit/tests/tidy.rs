@@ -31,7 +31,7 @@ fn rust_files() -> Vec<PathBuf> {
     found
 }
 
-/// windlass -> engine -> {store, adapters} -> core; the test kit knows core, and fills stores for its benchmarks.
+/// windlass -> engine -> {store, adapters} -> core; the test kit drives the heart in a simulated world.
 #[test]
 fn dependencies_point_one_way() {
     let done = Command::new(env!("CARGO"))
@@ -57,7 +57,10 @@ fn dependencies_point_one_way() {
         ("windlass-adapters", BTreeSet::from([core])),
         ("windlass-engine", BTreeSet::from([core, "windlass-store", "windlass-adapters"])),
         ("windlass", BTreeSet::from([core, "windlass-store", "windlass-adapters", "windlass-engine"])),
-        ("windlass-testkit", BTreeSet::from([core, "windlass-store"])),
+        (
+            "windlass-testkit",
+            BTreeSet::from([core, "windlass-store", "windlass-adapters", "windlass-engine"]),
+        ),
     ]);
     assert_eq!(seen, expected);
 }
@@ -72,6 +75,29 @@ fn core_depends_on_nothing_that_acts() {
         .filter(|n| !n.is_empty())
         .collect();
     assert_eq!(names, ["schemars", "serde", "serde_json", "thiserror"]);
+}
+
+/// Deliberate bugs are for the simulator; what is built to be shipped must not even have them.
+#[test]
+fn nothing_that_is_shipped_has_deliberate_bugs() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains("default-members = [\"crates/windlass\"]"),
+        "a plain build must not take the test kit"
+    );
+    let features = |edges: &str| {
+        let done = Command::new(env!("CARGO"))
+            .args(["tree", "--package=windlass", "--edges", edges, "--offline", "--locked"])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let shipped = features("normal,build,features");
+    assert!(shipped.contains("windlass-core"), "the tree must show our crates");
+    assert!(!shipped.contains("deliberate-bugs") && !shipped.contains("windlass-testkit"), "{shipped}");
+    assert!(features("normal,dev,features").contains("deliberate-bugs"), "the tree must show the feature");
 }
 
 #[test]

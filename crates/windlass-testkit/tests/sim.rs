@@ -1,0 +1,161 @@
+//! The gate of the simulator: thousands of seeds keep every rule, every situation is reached, every bug is caught.
+
+use windlass_core::id::IssueNumber;
+use windlass_testkit::sim::{
+    self, Bug, BuildKind, Deed, Depth, EffectFault, Gate, IssuePlan, Lines, MINUTE, Mishap, NoticeFault,
+    Plan, PushKind, ReadFault, Rule, Run, Template, Times, TurnKind,
+};
+
+const THREADS: usize = 2;
+
+#[test]
+fn two_thousand_seeds_keep_every_rule_and_run_the_same_twice() {
+    let gate = Gate { from: 0, seeds: 2_000, threads: THREADS, times: Times::Twice, bug: None, enough: 5 };
+    let summary = sim::gate(&gate);
+    assert_eq!(summary.broken, [], "replay: cargo run -p windlass-testkit --bin sim -- --seed N --shrink");
+    assert_eq!(summary.probes.missed(), Vec::<&str>::new(), "no seed reached this");
+    assert_eq!(summary.runs, 4_000);
+}
+
+#[test]
+fn the_daemon_may_die_at_every_point() {
+    let swept = sim::sweep(3, Depth::Single, THREADS);
+    assert_eq!(swept.broken, []);
+    assert!(swept.points > 200, "{} points", swept.points);
+}
+
+/// Each deliberate bug, and the rules of which one must see it.
+const TEETH: &[(Bug, &[Rule])] = &[
+    (Bug::NoLease, &[Rule::Lease]),
+    (Bug::NoFence, &[Rule::Fence, Rule::Lives]),
+    (Bug::RecordBeforeEffect, &[Rule::Recorded]),
+    (Bug::InfraCountsAsFail, &[Rule::Infra]),
+    (Bug::NewestFirst, &[Rule::InTurn]),
+    (Bug::StaleVerdict, &[Rule::Approved]),
+    (Bug::ErrorReadAsEmpty, &[Rule::IdleSlot, Rule::Ends]),
+    (Bug::ForgottenSlot, &[Rule::IdleSlot]),
+    (Bug::DoubleDispatch, &[Rule::OneTask, Rule::Lives]),
+    (Bug::LostEscalation, &[Rule::Asked]),
+    (Bug::NoRecovery, &[Rule::Remembered, Rule::Ends]),
+    (Bug::RemovalBeforeSaving, &[Rule::Saved]),
+    (Bug::NoContainment, &[Rule::Settles, Rule::Ends]),
+    (Bug::LandWithoutVerdict, &[Rule::Tested]),
+    (Bug::UncountedRounds, &[Rule::Caps]),
+    (Bug::PauseIgnored, &[Rule::Paused]),
+    (Bug::SilentGiveUp, &[Rule::Told]),
+    (Bug::NoSecondLook, &[Rule::Noticed]),
+    (Bug::QueuePauseIgnored, &[Rule::QueueStands, Rule::Settles]),
+    (Bug::BudgetIgnored, &[Rule::Budget]),
+];
+
+#[test]
+fn every_deliberate_bug_is_caught() {
+    let named: Vec<Bug> = TEETH.iter().map(|(bug, _)| *bug).collect();
+    assert_eq!(named, Bug::ALL, "every bug has its teeth");
+    for (bug, rules) in TEETH {
+        let gate =
+            Gate { from: 0, seeds: 5_000, threads: THREADS, times: Times::Once, bug: Some(*bug), enough: 1 };
+        let summary = sim::gate(&gate);
+        let (seed, broken) = summary.broken.first().unwrap_or_else(|| panic!("nobody sees {bug:?}"));
+        assert!(rules.contains(&broken.rule), "{bug:?} is seen as {broken:?} in seed {seed}");
+        println!("{bug:?}: {:?} in seed {seed} of {}", broken.rule, summary.seeds);
+    }
+}
+
+#[test]
+fn a_failing_plan_is_shrunk_to_what_matters() {
+    let template = Template::new();
+    let bug = Some(Bug::LostEscalation);
+    let asks = Mishap::Turn { issue: IssueNumber(2), nth: 1, how: TurnKind::Asks };
+    let mut plan = plan(3, Vec::new());
+    for nth in 1..8 {
+        plan.mishaps.push(Mishap::Notice { nth, how: NoticeFault::Twice });
+        plan.mishaps.push(Mishap::Effect { nth: 5 * nth, how: EffectFault::Failed });
+    }
+    plan.mishaps.insert(6, asks.clone());
+    let small = sim::shrink(bug, &template, plan, Rule::Asked);
+    assert_eq!(small.mishaps, [asks]);
+    assert_eq!(small.issues.len(), 1);
+    let run = sim::run_with(bug, &template, small, Lines::Kept);
+    assert_eq!(run.broken.map(|broken| broken.rule), Some(Rule::Asked));
+    assert!(run.lines.iter().any(|line| line.contains("BROKEN Asked")));
+}
+
+/// So many plain issues, one a minute.
+fn plan(issues: u64, mishaps: Vec<Mishap>) -> Plan {
+    let issue = |nth: u64| IssuePlan {
+        number: IssueNumber(nth),
+        at: i64::try_from(nth).expect("few issues") * MINUTE,
+        labels: vec!["backlog".into()],
+        depends_on: Vec::new(),
+        shared: false,
+        half: None,
+    };
+    Plan {
+        seed: 7,
+        parallel: 2,
+        slots: 2,
+        issues: (1..=issues).map(issue).collect(),
+        mishaps,
+        calm: 90 * MINUTE,
+    }
+}
+
+fn lives(issues: u64, mishaps: Vec<Mishap>) -> Run {
+    let run = sim::run(&Template::new(), plan(issues, mishaps), Lines::Kept);
+    assert_eq!(run.broken, None, "{}", run.lines.join("\n"));
+    run
+}
+
+fn said(run: &Run, word: &str) -> usize {
+    run.lines.iter().filter(|line| line.contains(word)).count()
+}
+
+#[test]
+fn regression_a_forge_that_hangs_does_not_keep_the_heart_awake() {
+    lives(1, vec![Mishap::Read { nth: 1, how: ReadFault::Hangs(10 * MINUTE) }]);
+}
+
+#[test]
+fn regression_an_issue_that_comes_after_the_clock_went_back_is_seen() {
+    let back = Mishap::Clock { at: 90_000, by: -14 * MINUTE };
+    assert_eq!(said(&lives(3, vec![back]), "MERGED"), 3);
+}
+
+#[test]
+fn regression_a_landing_that_was_given_up_is_ordered_again_when_a_person_says_so() {
+    let good = lives(1, Vec::new());
+    let landing = good.lines.iter().find(|line| line.contains("land:")).expect("it lands");
+    let nth = landing.split("does ").nth(1).and_then(|rest| rest.split(':').next()).expect("it has a number");
+    let nth = nth.parse().expect("a number");
+    let run = lives(1, vec![Mishap::Effect { nth, how: EffectFault::Refused }]);
+    assert_eq!((said(&run, "QueuePaused"), said(&run, "QueueResumed"), said(&run, "MERGED")), (1, 1, 1));
+}
+
+#[test]
+fn regression_a_session_whose_start_nobody_heard_of_is_looked_at() {
+    let lost = (1..60).map(|nth| Mishap::Notice { nth, how: NoticeFault::Lost }).collect();
+    assert_eq!(said(&lives(1, lost), "MERGED"), 1);
+}
+
+#[test]
+fn regression_who_spent_its_money_while_ci_ran_gets_no_other_turn() {
+    let issue = IssueNumber(1);
+    let run = lives(
+        1,
+        vec![
+            Mishap::Turn { issue, nth: 1, how: TurnKind::Spends },
+            Mishap::Build { nth: 1, how: BuildKind::Flakes },
+        ],
+    );
+    assert_eq!(said(&run, "reason: \"budget\""), 1);
+}
+
+/// The same main, the same head, a verdict that is known: asked for again and again while main itself was tested.
+#[test]
+fn regression_a_red_main_does_not_make_the_queue_run_in_circles() {
+    let push = |at| Mishap::Deed { at, what: Deed::Push(PushKind::Breaking) };
+    let run =
+        lives(2, vec![push(8 * MINUTE), Mishap::Build { nth: 5, how: BuildKind::EndsUnheard(20 * MINUTE) }]);
+    assert_eq!(said(&run, "\"MERGED\""), 2);
+}
