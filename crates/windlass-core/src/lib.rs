@@ -3,6 +3,7 @@
 pub mod brief;
 pub mod build;
 pub mod command;
+pub mod crash;
 pub mod deps;
 pub mod forge;
 pub mod id;

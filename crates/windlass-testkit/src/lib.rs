@@ -3,3 +3,4 @@
 pub mod model;
 pub mod queue_sim;
 pub mod samples;
+pub mod sweep;

@@ -4,6 +4,7 @@
 mod tests;
 
 use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
+use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
 
@@ -88,6 +89,7 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
 /// Saves what main does not have, then removes clone and branch.
 pub fn remove(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
     let rescued = rescue(world, task, branch)?;
+    crash::step("removed");
     for name in [format!("refs/heads/{branch}"), format!("refs/windlass/work/{branch}")] {
         match world.repo.delete_ref(&name, Expect::Anything)? {
             Swap::Done => {}

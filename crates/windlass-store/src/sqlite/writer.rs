@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_core::command::Command;
+use windlass_core::crash;
 use windlass_core::time::Millis;
 
 use super::{LEASE, apply, cell, events, people};
@@ -100,11 +101,13 @@ fn write_group(conn: &Connection, epoch: Option<u64>, first: Job, others: impl I
         }
         answers.push(answer);
     }
+    crash::before_commit(|| marks::of(&jobs));
     if let Err(error) = conn.execute_batch("COMMIT") {
         let error = fault(conn, "commit")(error);
         roll_back(conn);
         return answer_all(jobs, &error);
     }
+    crash::after_commit(|| marks::of(&jobs));
     for (job, answer) in jobs.into_iter().zip(answers) {
         tell(job, answer);
     }
@@ -163,5 +166,6 @@ fn tell(job: Job, answer: Result<i64, StoreError>) {
     drop(job.answer.send(answer));
 }
 
+mod marks;
 #[cfg(test)]
 mod tests;

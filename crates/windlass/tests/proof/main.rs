@@ -1,0 +1,3 @@
+//! The proof on the real program: killed and broken at every point of every scenario, it comes to the same end.
+
+mod sweep;
