@@ -110,7 +110,7 @@ fn carry_out(
         }
         Effect::CloseIssue => forge::close_issue(world, owner()?),
         Effect::EndChange { ending } => forge::end_change(world, ending),
-        Effect::RemoveWorkspace { branch } => workspace::remove(world, owner()?, branch),
+        Effect::RemoveWorkspace { branch } => workspace::remove(world, order, owner()?, branch),
         Effect::RunBuild { build, slot } => run_build::run(world, order, build, *slot),
         Effect::StopBuild { build, .. } => run_build::stop(world, build),
         Effect::HoldCandidate { build } => run_build::hold(world, build),

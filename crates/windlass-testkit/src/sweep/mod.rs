@@ -4,6 +4,7 @@
 //! `life` runs daemons and notes how they end, `outcome` is what people see in the end, `rules` what must hold then.
 //! A scenario is first lived undisturbed (`calm`); every disturbed run must come to the same.
 
+mod campaign;
 mod life;
 mod outcome;
 mod people;
@@ -15,6 +16,7 @@ mod stage;
 use std::path::Path;
 use std::time::Duration;
 
+pub use campaign::{Done, Size, campaign};
 pub use life::{Ended, Life};
 pub use outcome::Outcome;
 pub use points::Points;
@@ -110,6 +112,8 @@ pub fn relay(program: &Path, scenario: &'static Scenario, calm: &Calm) -> Report
         }
     }
     report.points = Points::known(&std::fs::read_to_string(&known).unwrap_or_default());
+    let missed = report.points.missing(&calm.points);
+    report.violations.extend(missed.iter().map(|point| format!("no daemon has died at `{point}`")));
     report
 }
 

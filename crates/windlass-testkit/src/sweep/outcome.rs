@@ -14,7 +14,7 @@ pub struct Outcome {
     pub issues: BTreeMap<u64, Value>,
     /// What main holds: a hash over all its files.
     main: String,
-    /// Names of refs, sessions, workspaces and builds that are kept.
+    /// Names of refs, sessions and workspaces that are kept. Which builds there were is the queue's affair.
     kept: BTreeSet<String>,
     /// What every agent was told.
     told: BTreeMap<String, String>,
@@ -61,36 +61,28 @@ fn issue(stage: &Stage, number: u64) -> Value {
         all.sort();
         all
     };
-    let query = EventQuery {
-        issue: Some(IssueNumber(number)),
-        kinds: vec!["landed".to_owned()],
-        ..EventQuery::default()
+    let count = |kind: &str| {
+        let (issue, kinds) = (Some(IssueNumber(number)), vec![kind.to_owned()]);
+        let query = EventQuery { issue, kinds, ..EventQuery::default() };
+        stage.store().events(&query).expect("the log can be read").len()
     };
-    let landings = stage.store().events(&query).expect("the log can be read").len();
     json!({
         "title": shown["title"], "open": shown["open"], "labels": shown["labels"], "change": shown["change"]["state"],
         "state": shown["task"]["state"], "reason": shown["task"]["reason"],
         "sessions": shown["task"]["sessions"], "reviews": shown["task"]["reviews"],
-        "comments": bodies(&shown["comments"]), "reviewed": bodies(&shown["reviews"]), "landings": landings,
+        "comments": bodies(&shown["comments"]), "reviewed": bodies(&shown["reviews"]), 
+        "landings": count("landed"), "rescues": count("work_rescued"), "claims": count("task_claimed"),
     })
 }
 
 fn kept(stage: &Stage) -> BTreeSet<String> {
     let refs = stage.bare(&["for-each-ref", "--format=%(refname)"]);
     let mut kept: BTreeSet<String> = refs.lines().map(plain).collect();
-    for folder in ["sessions", "workspaces", "builds"] {
+    for folder in ["sessions", "workspaces"] {
         let entries = std::fs::read_dir(stage.state().join(folder)).into_iter().flatten().flatten();
-        kept.extend(entries.map(|entry| format!("{folder}/{}", without_recipe(&entry.file_name().to_string_lossy()))));
+        kept.extend(entries.map(|entry| format!("{folder}/{}", entry.file_name().to_string_lossy())));
     }
     kept
-}
-
-/// A build is named by its tree, by how it is tested and by a number; how it is tested names folders of this run.
-fn without_recipe(name: &str) -> String {
-    match name.split('-').collect::<Vec<_>>()[..] {
-        ["b", tree, _, nth] => format!("b-{tree}-{nth}"),
-        _ => name.to_owned(),
-    }
 }
 
 fn told(stage: &Stage) -> BTreeMap<String, String> {
@@ -116,7 +108,8 @@ fn plain(text: &str) -> String {
             continue;
         }
         let hex = word.len() >= 7 && word.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
-        out.push_str(if hex { "H" } else { &word });
+        let time = word.strip_suffix(['s', 'm']).is_some_and(|n| n.parse::<u32>().is_ok());
+        out.push_str(if hex { "H" } else if time { "T" } else { &word });
         word.clear();
         out.push(c);
     }
