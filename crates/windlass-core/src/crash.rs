@@ -21,7 +21,9 @@ pub enum Fault {
 }
 
 #[cfg(feature = "crash-points")]
-pub use watched::{Watch, after_commit, after_effect, before_commit, before_effect, ends_when_idle, install, step};
+pub use watched::{
+    Watch, after_commit, after_effect, before_commit, before_effect, ends_when_idle, install, step,
+};
 
 #[cfg(feature = "crash-points")]
 mod watched {

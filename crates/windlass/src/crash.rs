@@ -131,7 +131,8 @@ impl Orders {
             None => false,
             Some(At::Nth(nth)) => seen.points == *nth,
             Some(At::Fresh(file)) => {
-                let lines = marks.iter().map(|mark| format!("{place}\t{}\t{}", mark.what, timeless(&mark.key)));
+                let lines =
+                    marks.iter().map(|mark| format!("{place}\t{}\t{}", mark.what, timeless(&mark.key)));
                 let fresh: Vec<String> = lines.filter(|line| seen.known.insert(line.clone())).collect();
                 let mut file = file;
                 let text: String = fresh.iter().map(|line| format!("{line}\n")).collect();

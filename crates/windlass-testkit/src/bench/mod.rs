@@ -7,6 +7,7 @@ pub mod figures;
 pub mod place;
 mod plot;
 pub mod proc;
+mod proof;
 pub mod queue;
 pub mod readme;
 pub mod sample;
@@ -39,7 +40,7 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 2] = [
+pub const BENCHES: [Bench; 3] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -49,6 +50,11 @@ pub const BENCHES: [Bench; 2] = [
         name: "queue",
         what: "the merge queue's real plan in virtual time, every policy against the bound",
         measure: queue::measure,
+    },
+    Bench {
+        name: "proof",
+        what: "kills and faults at every point of every scenario, simulated days, models",
+        measure: proof::measure,
     },
 ];
 

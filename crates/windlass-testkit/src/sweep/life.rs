@@ -43,7 +43,10 @@ impl Stage {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path("daemon.log"));
         let mut command = self.command(&["up", "--foreground", "--quiet"]);
         command.stdout(Stdio::null()).stderr(log.expect("the log can be written"));
-        command.env("WINDLASS_UNTIL_IDLE", "1").env("WINDLASS_CRASH_TRACE", &trace).envs(orders.iter().copied());
+        command
+            .env("WINDLASS_UNTIL_IDLE", "1")
+            .env("WINDLASS_CRASH_TRACE", &trace)
+            .envs(orders.iter().copied());
         let (begun, at) = (Instant::now(), now_ms());
         let daemon = command.spawn().expect("the daemon can be started");
         let ended = self.watch(daemon, hangs);

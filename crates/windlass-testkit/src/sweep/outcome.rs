@@ -70,7 +70,7 @@ fn issue(stage: &Stage, number: u64) -> Value {
         "title": shown["title"], "open": shown["open"], "labels": shown["labels"], "change": shown["change"]["state"],
         "state": shown["task"]["state"], "reason": shown["task"]["reason"],
         "sessions": shown["task"]["sessions"], "reviews": shown["task"]["reviews"],
-        "comments": bodies(&shown["comments"]), "reviewed": bodies(&shown["reviews"]), 
+        "comments": bodies(&shown["comments"]), "reviewed": bodies(&shown["reviews"]),
         "landings": count("landed"), "rescues": count("work_rescued"), "claims": count("task_claimed"),
     })
 }
@@ -109,7 +109,13 @@ fn plain(text: &str) -> String {
         }
         let hex = word.len() >= 7 && word.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
         let time = word.strip_suffix(['s', 'm']).is_some_and(|n| n.parse::<u32>().is_ok());
-        out.push_str(if hex { "H" } else if time { "T" } else { &word });
+        out.push_str(if hex {
+            "H"
+        } else if time {
+            "T"
+        } else {
+            &word
+        });
         word.clear();
         out.push(c);
     }

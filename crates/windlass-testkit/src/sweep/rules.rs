@@ -10,10 +10,10 @@ use windlass_core::task::{Event, State};
 use windlass_core::verdict::Decision;
 use windlass_store::{EventQuery, LoggedEvent, Store, TaskQuery, Which, replay_states, replay_tasks};
 
+use super::Report;
 use super::life::Ended;
 use super::outcome::Outcome;
 use super::stage::Stage;
-use super::Report;
 
 pub fn check(stage: &mut Stage, outcome: &Outcome, report: &mut Report) {
     let mut wrong = Vec::new();
@@ -59,7 +59,8 @@ fn nothing_twice(stage: &Stage, wrong: &mut Vec<String>) -> u32 {
     let database = rusqlite::Connection::open(stage.state().join("windlass.db")).expect("a database");
     let mut statement = database.prepare("SELECT branch FROM forge_change").expect("a table of the forge");
     let mut changes = BTreeMap::new();
-    for branch in statement.query_map([], |row| row.get::<_, String>(0)).expect("rows of the forge").flatten() {
+    for branch in statement.query_map([], |row| row.get::<_, String>(0)).expect("rows of the forge").flatten()
+    {
         *changes.entry(branch).or_insert(0) += 1;
     }
     more_than_once("a change of", &changes, wrong);
@@ -167,7 +168,9 @@ fn nothing_is_left(stage: &Stage, wrong: &mut Vec<String>) {
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let half = ["cloning", "removing", ".tmp", "tmp-", "tmp_", "incoming-", ".new"].iter().any(|part| name.contains(part));
+            let half = ["cloning", "removing", ".tmp", "tmp-", "tmp_", "incoming-", ".new"]
+                .iter()
+                .any(|part| name.contains(part));
             let stale = name.ends_with(".lock") && path.starts_with(state.join("repo.git"));
             if half || stale {
                 wrong.push(format!("{} is left", path.display()));
@@ -181,8 +184,9 @@ fn nothing_is_left(stage: &Stage, wrong: &mut Vec<String>) {
 
 fn nothing_is_damaged(stage: &Stage, wrong: &mut Vec<String>) {
     let database = rusqlite::Connection::open(stage.state().join("windlass.db")).expect("a database");
-    let said: String =
-        database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("an answer of the database");
+    let said: String = database
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .expect("an answer of the database");
     if said != "ok" {
         wrong.push(format!("the database is damaged: {said}"));
     }
