@@ -139,6 +139,34 @@ pub(crate) fn remove_beside(path: &Path, word: &str) -> Result<(), FileError> {
     Ok(())
 }
 
+/// Removes what `beside` left in a folder for processes that were killed; says how many. No folder is fine.
+pub fn remove_abandoned(folder: &Path) -> Result<u32, FileError> {
+    let failed = |source| FileError::Read { path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut removed = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let owner = owner_of(&entry.file_name().to_string_lossy());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            remove_tree(&entry.path())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// The process that a name of `beside` belongs to.
+fn owner_of(name: &str) -> Option<u32> {
+    let (rest, nth) = name.strip_prefix('.')?.rsplit_once('-')?;
+    let (_, pid) = rest.rsplit_once('-')?;
+    nth.parse::<u64>().ok()?;
+    pid.parse().ok()
+}
+
 /// Makes renames and new names in a folder durable.
 pub(crate) fn sync_dir(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
@@ -194,6 +222,23 @@ mod tests {
         assert_eq!(read_head(&path, 100).unwrap().unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_made_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let dead = format!(".exit.json.tmp-{}-0", ended.id());
+        let living = beside(&folder.path().join("exit.json"), "tmp");
+        std::fs::create_dir(folder.path().join(format!(".rescue.tmp-{}-7", ended.id()))).unwrap();
+        for path in [folder.path().join(dead), living.clone(), folder.path().join(".git-1")] {
+            std::fs::write(path, "half").unwrap();
+        }
+        assert_eq!(remove_abandoned(folder.path()).unwrap(), 2);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert!(living.exists());
+        assert_eq!(remove_abandoned(&folder.path().join("none")).unwrap(), 0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod brief;
 pub mod bugs;
 pub mod build;
 pub mod command;
+pub mod crash;
 pub mod deps;
 pub mod forge;
 pub mod id;

@@ -8,6 +8,7 @@ use windlass_adapters::files;
 use windlass_adapters::forge::{Durability, EmbeddedForge};
 use windlass_adapters::git::{BareRepo, Git};
 use windlass_adapters::process;
+use windlass_core::crash;
 use windlass_core::time::Millis;
 use windlass_store::{Mode, SqliteStore, Store, StoreError};
 
@@ -81,6 +82,7 @@ impl Factory {
         for path in [layout.workspaces(), layout.sessions(), layout.builds()] {
             files::private_dir(&path).map_err(|source| EngineError::Folder { path, source })?;
         }
+        clear_away(&layout)?;
         let store: Arc<dyn Store> = Arc::new(store);
         let (causes, heard) = channel();
         let world = World {
@@ -107,6 +109,9 @@ impl Factory {
             let turn = self.heart.turn(now)?;
             if let Some(how) = self.heart.stopping() {
                 return self.end(how);
+            }
+            if crash::ends_when_idle() && !turn.wrote && self.heart.is_idle() {
+                return self.end(Stopping::Leave);
             }
             let patience = if turn.wrote { Duration::ZERO } else { until(turn.wake) };
             self.listen(patience)?;
@@ -147,6 +152,22 @@ impl Factory {
         }
         self.heart.stop_all_processes();
     }
+}
+
+/// What an earlier daemon or its shims were writing when they were killed.
+fn clear_away(layout: &Layout) -> Result<(), EngineError> {
+    let mut folders = vec![layout.state().to_owned()];
+    for path in [layout.sessions(), layout.builds()] {
+        let entries = std::fs::read_dir(&path).map_err(|source| EngineError::Folder {
+            path: path.clone(),
+            source: files::FileError::Read { path: path.clone(), source },
+        })?;
+        folders.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+    for path in folders {
+        files::remove_abandoned(&path).map_err(|source| EngineError::Folder { path, source })?;
+    }
+    Ok(())
 }
 
 fn until(wake: Millis) -> Duration {

@@ -225,6 +225,14 @@ impl Heart {
         Ok(())
     }
 
+    /// Whether every issue was looked at, every task has ended and nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        let reading = self.backlog.reading || self.knocked || !self.backlog.complete;
+        let asking = self.queue.linking || self.outbox.any(|_| true);
+        let living = !self.book.tasks.is_empty() || !self.book.identities.is_empty();
+        !(reading || asking || living || self.restless || !self.book.builds.is_empty())
+    }
+
     /// When something has to be done if nobody says anything.
     fn wake(&self, now: Millis) -> Millis {
         let policy = &self.settings.policy;

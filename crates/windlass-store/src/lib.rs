@@ -11,7 +11,7 @@ mod store;
 mod write;
 
 pub use error::StoreError;
-pub use replay::{Mismatch, replay_states};
+pub use replay::{Drift, Mismatch, replay_states, replay_tasks};
 pub use rows::{
     Decision, EffectRecord, EffectStatus, EventQuery, LoggedEvent, PendingEffect, PostedCommand, TaskQuery,
     UsageQuery, Versioned, Which,

@@ -4,3 +4,4 @@ pub mod model;
 pub mod queue_sim;
 pub mod samples;
 pub mod sim;
+pub mod sweep;

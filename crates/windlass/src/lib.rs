@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod config;
 mod context;
+#[cfg(feature = "crash-points")]
+mod crash;
 mod daemon;
 mod demo;
 mod error;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use windlass_core::crash;
 use windlass_core::id::Sha;
 
 use super::bare::BareRepo;
@@ -43,6 +44,7 @@ impl BareRepo {
         }
         let built = built.and_then(|()| {
             self.keep_index(&temp, dest)?;
+            crash::step("cloned");
             std::fs::rename(&temp, dest).map_err(|source| GitError::Io { path: dest.to_owned(), source })
         });
         if built.is_err() {

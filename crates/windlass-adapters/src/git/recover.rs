@@ -11,6 +11,8 @@ use crate::{files, process};
 pub struct Recovered {
     pub processes: u32,
     pub locks: u32,
+    /// Files and folders that were being made.
+    pub halves: u32,
 }
 
 impl BareRepo {
@@ -25,7 +27,32 @@ impl BareRepo {
             locks += u32::from(remove_if_there(&self.path().join(name))?);
         }
         locks += remove_locks_below(&self.path().join("refs"))?;
-        Ok(Recovered { processes, locks })
+        let halves = files::remove_abandoned(self.path())? + self.remove_half_objects()?;
+        Ok(Recovered { processes, locks, halves })
+    }
+
+    /// A git that is killed leaves the object that it was writing under a name of its own.
+    fn remove_half_objects(&self) -> Result<u32, GitError> {
+        let objects = self.path().join("objects");
+        let failed = |source| GitError::Io { path: objects.clone(), source };
+        let mut folders = vec![objects.clone()];
+        for entry in std::fs::read_dir(&objects).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        let mut removed = 0;
+        for folder in folders {
+            for entry in std::fs::read_dir(&folder).map_err(failed)? {
+                let path = entry.map_err(failed)?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if ["tmp_", ".tmp-", "incoming-"].iter().any(|begin| name.starts_with(begin)) {
+                    removed += u32::from(remove_if_there(&path)?);
+                }
+            }
+        }
+        Ok(removed)
     }
 
     /// Joins the packs that fetching leaves, one for each, so that git stays fast. Drops no object: clones borrow

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use windlass_core::crash;
 use windlass_core::id::Sha;
 use windlass_core::time::Millis;
 
@@ -105,10 +106,12 @@ impl BareRepo {
         let saved = self
             .save(clone, branch, into_ref, at)
             .map_err(|source| RescueError::Save { path: clone.to_owned(), source: Box::new(source) })?;
+        crash::step("saved");
         // Out of the way in one step: half a workspace must never be taken for what is to be saved.
         let aside = files::beside(clone, "removing");
         std::fs::rename(clone, &aside)
             .map_err(|source| unremoved(FileError::Remove { path: clone.to_owned(), source }))?;
+        crash::step("aside");
         self.put_by(&aside, clone).map_err(unremoved)?;
         Ok(saved)
     }

@@ -136,6 +136,12 @@ fn locks_of_a_killed_git_are_removed_at_the_start() {
     let lock = world.repo.path().join("refs/heads/main.lock");
     std::fs::write(&lock, "").unwrap();
     std::fs::write(world.repo.path().join("packed-refs.lock"), "").unwrap();
+    // As git calls an object that it is writing, and as we call a tree of files that is being saved.
+    let half = world.repo.path().join("objects/tmp_obj_AbCdEf");
+    std::fs::write(&half, "").unwrap();
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    std::fs::create_dir(world.repo.path().join(format!(".rescue.tmp-{}-1", gone.id()))).unwrap();
     let mut left = std::process::Command::new("sleep")
         .arg("600")
         .env("WINDLASS_GIT_DIR", world.repo.path())
@@ -148,6 +154,7 @@ fn locks_of_a_killed_git_are_removed_at_the_start() {
     }
     let recovered = world.repo.recover().unwrap();
     assert_eq!((recovered.processes, recovered.locks, lock.exists()), (1, 2, false));
+    assert_eq!((recovered.halves, half.exists()), (2, false));
     assert!(!left.wait().unwrap().success());
     assert_eq!(world.repo.recover().unwrap(), windlass_adapters::git::Recovered::default());
 }

@@ -5,7 +5,7 @@ use windlass_adapters::git::{Expect, Swap};
 use windlass_core::forge::{ChangeState, ReviewDecision, StatusState};
 use windlass_core::id::Sha;
 use windlass_core::task::{Ending, Event, Task};
-use windlass_core::{message, text};
+use windlass_core::{crash, message, text};
 
 use super::{Fault, Report};
 use crate::clock;
@@ -32,6 +32,7 @@ pub fn push_branch(
             return Err(Fault::for_good(format!("`{branch}` was moved by somebody else, it is {actual}")));
         }
     };
+    crash::step("pushed");
     if let Some(number) = task.change {
         world.forge.update_change_head(number, head)?;
     }
@@ -72,6 +73,7 @@ pub fn set_labels(world: &World, task: &Task, add: &[String], remove: &[String])
     if !add.is_empty() {
         world.forge.add_labels(task.issue, &add, clock::now())?;
     }
+    crash::step("added");
     for name in remove {
         world.forge.remove_label(task.issue, name, clock::now())?;
     }

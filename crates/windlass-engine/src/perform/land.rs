@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use windlass_adapters::git::{Anatomy, Mark, Merged, Swap};
 use windlass_core::build::TreeResult;
+use windlass_core::crash;
 use windlass_core::id::{BuildId, IssueNumber, Sha, TaskId};
 use windlass_core::message;
 use windlass_core::queue::{Change, History, Link, PAUSED_KEY};
@@ -77,6 +78,7 @@ fn attempt(world: &World, plan: &Plan<'_>, last: &Link) -> Result<Landing, Fault
     if let Some(refused) = check_paths(world, plan, &commit)? {
         return Ok(refused);
     }
+    crash::step("composed");
     match swap(world, plan, &commit)? {
         Swap::Done => Ok(landed),
         Swap::Lost { .. } => Ok(Landing::Stale),

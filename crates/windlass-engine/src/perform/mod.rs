@@ -13,6 +13,7 @@ use windlass_adapters::files::FileError;
 use windlass_adapters::forge::ForgeError;
 use windlass_adapters::git::{FetchError, GitError, RescueError};
 use windlass_adapters::shim::ShimError;
+use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Effect, Event, Task};
 use windlass_store::StoreError;
@@ -65,10 +66,17 @@ pub struct Fault {
 
 /// Carries out one effect. `task` is its owner as it is now.
 pub fn perform(world: &World, slots: &ReviewSlots, order: &Order, task: Option<&Task>) -> Outcome {
-    match carry_out(world, slots, order, task) {
+    if let Some(error) = crash::before_effect(order.effect.name(), order.key.as_str()) {
+        return Outcome::Later { error };
+    }
+    let outcome = match carry_out(world, slots, order, task) {
         Ok(report) => Outcome::Done(Box::new(report)),
         Err(Fault { remedy: Remedy::TryAgain, error }) => Outcome::Later { error },
         Err(Fault { remedy: Remedy::AskHuman, error }) => Outcome::GiveUp { error },
+    };
+    match crash::after_effect() {
+        Some(error) => Outcome::Later { error },
+        None => outcome,
     }
 }
 
@@ -102,7 +110,7 @@ fn carry_out(
         }
         Effect::CloseIssue => forge::close_issue(world, owner()?),
         Effect::EndChange { ending } => forge::end_change(world, ending),
-        Effect::RemoveWorkspace { branch } => workspace::remove(world, owner()?, branch),
+        Effect::RemoveWorkspace { branch } => workspace::remove(world, order, owner()?, branch),
         Effect::RunBuild { build, slot } => run_build::run(world, order, build, *slot),
         Effect::StopBuild { build, .. } => run_build::stop(world, build),
         Effect::HoldCandidate { build } => run_build::hold(world, build),

@@ -7,6 +7,7 @@ use windlass_adapters::files;
 use windlass_adapters::git::{Expect, Slot, Swap};
 use windlass_adapters::shim::client;
 use windlass_core::build::BuildStatus;
+use windlass_core::crash;
 use windlass_core::id::BuildId;
 
 use super::{Fault, Report};
@@ -50,7 +51,9 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
     if !wanted {
         return Ok(Report { adopted: true, ..Report::default() });
     }
+    crash::step("checked out");
     client::prepare(&folder, &ci::launch(&request))?;
+    crash::step("prepared");
     client::spawn(&world.settings.exe, &folder)?;
     Ok(Report::default())
 }

@@ -12,6 +12,7 @@ use windlass_adapters::files;
 use windlass_adapters::git::Slot;
 use windlass_adapters::shim::client;
 use windlass_core::brief::{self, ReviewMaterial, WorkSoFar};
+use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::session::Role;
 use windlass_core::task::{Event, Start, Task};
@@ -153,7 +154,9 @@ fn begin(
     if !adopted {
         client::prepare(&folder, &world.driver(role).launch(&context(world, role, session, workspace)?))?;
         files::write_atomic(&folder.join("brief.md"), text.as_bytes())?;
+        crash::step("prepared");
         client::say(&folder, order.key.as_str(), text)?;
+        crash::step("briefed");
         client::spawn(&world.settings.exe, &folder)?;
     }
     let worktree = workspace.to_string_lossy().into_owned();
@@ -202,6 +205,7 @@ fn context(
 
 pub fn say(world: &World, order: &Order, session: &SessionId, text: &str) -> Result<Report, Fault> {
     client::say(&world.layout.session(session), order.key.as_str(), text)?;
+    crash::step("said");
     wake(world, session)
 }
 
@@ -218,6 +222,7 @@ pub fn stop(world: &World, slots: &ReviewSlots, session: &SessionId) -> Result<R
     if folder.exists() {
         client::request_stop(&folder)?;
         client::wait_gone(&folder)?;
+        crash::step("gone");
         client::kill_leftovers(&folder)?;
         files::remove_tree(&folder.join("home"))?;
     }

@@ -4,11 +4,13 @@
 mod tests;
 
 use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
+use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
 
 use super::{Fault, Report};
 use crate::clock;
+use crate::record::Order;
 use crate::world::World;
 
 /// The task's own clone. One that is there already is kept as it is: a retry goes on where the last try stopped.
@@ -86,8 +88,14 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
 }
 
 /// Saves what main does not have, then removes clone and branch.
-pub fn remove(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
-    let rescued = rescue(world, task, branch)?;
+pub fn remove(world: &World, order: &Order, task: &Task, branch: &str) -> Result<Report, Fault> {
+    let mut rescued = rescue(world, task, branch)?;
+    if rescued.is_none() && order.probe {
+        // A try that was killed may have saved it and told nobody.
+        let reference = rescue_ref(task);
+        rescued = world.repo.resolve(&reference)?.map(|commit| (reference, commit));
+    }
+    crash::step("removed");
     for name in [format!("refs/heads/{branch}"), format!("refs/windlass/work/{branch}")] {
         match world.repo.delete_ref(&name, Expect::Anything)? {
             Swap::Done => {}
@@ -99,8 +107,12 @@ pub fn remove(world: &World, task: &Task, branch: &str) -> Result<Report, Fault>
 
 /// Saves what main does not have, then removes the clone.
 fn rescue(world: &World, task: &Task, branch: &str) -> Result<Option<(String, Sha)>, Fault> {
-    let reference = format!("refs/windlass/rescue/{}", task.id);
+    let reference = rescue_ref(task);
     let clone = world.layout.workspace(&task.id);
     let saved = world.repo.remove_workspace(&clone, branch, &reference, clock::now())?;
     Ok(saved.map(|saved| (reference, saved.commit)))
+}
+
+fn rescue_ref(task: &Task) -> String {
+    format!("refs/windlass/rescue/{}", task.id)
 }

@@ -25,7 +25,7 @@ pub struct Queue {
     /// How entries stand to this main, where something speaks against them.
     pub(super) stands: BTreeMap<Change, Stand>,
     /// Git was asked and its answer was not taken in yet.
-    pub(super) linking: bool,
+    pub(crate) linking: bool,
     /// Git's answer.
     pub linked: Option<Result<Chained, String>>,
     mirrored: Option<serde_json::Value>,

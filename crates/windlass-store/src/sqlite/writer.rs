@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, OptionalExtension};
 use windlass_core::bugs::{self, Bug};
 use windlass_core::command::Command;
+use windlass_core::crash;
 use windlass_core::time::Millis;
 
 use super::{LEASE, apply, cell, events, people};
@@ -101,11 +102,13 @@ fn write_group(conn: &Connection, epoch: Option<u64>, first: Job, others: impl I
         }
         answers.push(answer);
     }
+    crash::before_commit(|| marks::of(&jobs));
     if let Err(error) = word(conn, "COMMIT") {
         let error = fault(conn, "commit")(error);
         roll_back(conn);
         return answer_all(jobs, &error);
     }
+    crash::after_commit(|| marks::of(&jobs));
     for (job, answer) in jobs.into_iter().zip(answers) {
         tell(job, answer);
     }
@@ -169,5 +172,6 @@ fn tell(job: Job, answer: Result<i64, StoreError>) {
     drop(job.answer.send(answer));
 }
 
+mod marks;
 #[cfg(test)]
 mod tests;

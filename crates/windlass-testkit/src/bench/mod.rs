@@ -8,6 +8,7 @@ mod landing;
 pub mod place;
 mod plot;
 pub mod proc;
+mod proof;
 pub mod queue;
 pub mod readme;
 pub mod sample;
@@ -40,7 +41,7 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 3] = [
+pub const BENCHES: [Bench; 4] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -55,6 +56,11 @@ pub const BENCHES: [Bench; 3] = [
         name: "landing",
         what: "32 branches on real git: their chain, a landing, and recovery from SIGKILL at each of its points",
         measure: landing::measure,
+    },
+    Bench {
+        name: "proof",
+        what: "kills and faults at every point of every scenario, simulated days, models",
+        measure: proof::measure,
     },
 ];
 

@@ -13,6 +13,8 @@ use crate::project::Project;
 
 pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<Exit, CliError> {
     start_log(context)?;
+    #[cfg(feature = "crash-points")]
+    crate::crash::install();
     // Before the factory opens: a signal that comes meanwhile must wait, not kill.
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1]).map_err(no_signals)?;
     take_mark_away(project)?;
