@@ -14,7 +14,7 @@ use desk::Desk;
 use windlass_core::queue::Policy;
 
 /// Files in the repository.
-const FILES: usize = 5_000;
+const FILES: usize = 6_000;
 /// Changes that are merged one on top of the other: as many as a batch takes.
 const CHAIN: usize = 32;
 
