@@ -154,8 +154,24 @@ fn regression_who_spent_its_money_while_ci_ran_gets_no_other_turn() {
 /// The same main, the same head, a verdict that is known: asked for again and again while main itself was tested.
 #[test]
 fn regression_a_red_main_does_not_make_the_queue_run_in_circles() {
-    let push = |at| Mishap::Deed { at, what: Deed::Push(PushKind::Breaking) };
-    let run =
-        lives(2, vec![push(8 * MINUTE), Mishap::Build { nth: 5, how: BuildKind::EndsUnheard(20 * MINUTE) }]);
-    assert_eq!(said(&run, "\"MERGED\""), 2);
+    let worked = when(&lives(1, Vec::new()), "WorkFetched");
+    let run = lives(
+        1,
+        vec![
+            Mishap::Deed { at: worked + 1_000, what: Deed::Push(PushKind::Breaking) },
+            // The branch, the candidate, the candidate once more, and then main itself.
+            Mishap::Build { nth: 4, how: BuildKind::EndsUnheard(20 * MINUTE) },
+        ],
+    );
+    assert_eq!((said(&run, "QueuePaused"), said(&run, "\"MERGED\"")), (1, 1));
+}
+
+/// When a line was written, in milliseconds.
+fn when(run: &Run, word: &str) -> i64 {
+    let line = run.lines.iter().find(|line| line.contains(word)).expect("it happens");
+    let number = |part: &str| part.parse::<i64>().expect("a number");
+    let (clock, _) = line.split_once("  ").expect("every line has its time");
+    let (seconds, millis) = clock.split_once('.').expect("with milliseconds");
+    let seconds = seconds.split(':').fold(0, |sum, part| sum * 60 + number(part));
+    seconds * 1_000 + number(millis)
 }

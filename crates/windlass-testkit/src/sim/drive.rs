@@ -188,6 +188,7 @@ impl Drive {
 
     /// Thinks until there is nothing more to write, and says when to wake.
     fn think(&mut self, daemon: DaemonId) {
+        let mut wrote = false;
         for _ in 0..MAX_TURNS {
             let now = self.world.lock().wall();
             let Some(heart) = self.hearts.get_mut(&daemon) else { return };
@@ -196,10 +197,11 @@ impl Drive {
             let Some(heart) = self.hearts.get(&daemon) else { return };
             let mut world = self.world.lock();
             if turn.wrote {
-                if let Err(error) = world.check_mind(&self.store, &heart.mind()) {
-                    world.complain(Rule::Remembered, error.to_string());
-                }
+                wrote = true;
                 continue;
+            }
+            if wrote && let Err(error) = world.check_mind(&self.store, &heart.mind()) {
+                world.complain(Rule::Remembered, error.to_string());
             }
             world.check_idle_slot();
             world.check_noticed();
