@@ -147,15 +147,7 @@ fn the_log_tells_the_same(stage: &Stage, wrong: &mut Vec<String>) {
 /// No process, no lock, no half-made file.
 fn nothing_is_left(stage: &Stage, wrong: &mut Vec<String>) {
     let state = stage.state();
-    let ours = state.to_string_lossy().into_owned();
-    for process in entries(Path::new("/proc")) {
-        let given = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
-        let found = [given("environ"), given("cmdline")].concat();
-        if String::from_utf8_lossy(&found).contains(&ours) {
-            let command = String::from_utf8_lossy(&given("cmdline")).replace('\0', " ");
-            wrong.push(format!("process {} is left: {command}", process.display()));
-        }
-    }
+    wrong.extend(stage.processes().iter().map(|process| format!("a process is left: {process}")));
     for folder in ["sessions", "builds", "slots"] {
         for lock in entries(&state.join(folder)).into_iter().map(|entry| entry.join("lock")) {
             let held = std::fs::File::open(&lock).is_ok_and(|file| file.try_lock_shared().is_err());
