@@ -144,9 +144,14 @@ fn the_log_tells_the_same(stage: &Stage, wrong: &mut Vec<String>) {
     wrong.extend(drifts.iter().map(|drift| format!("the log replayed gives another task: {drift:?}")));
 }
 
-/// No process, no lock, no half-made file.
+/// No process, no lock, no half-made file, and work only of tasks whose workspaces are kept too.
 fn nothing_is_left(stage: &Stage, wrong: &mut Vec<String>) {
     let state = stage.state();
+    let abandoned = TaskQuery { states: vec!["ABANDONED".into()], limit: 100, ..TaskQuery::default() };
+    let abandoned = stage.store().tasks_page(&abandoned).expect("the store can be read");
+    let work = stage.bare(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/windlass/work"]);
+    let left = work.lines().filter(|branch| !abandoned.iter().any(|task| task.value.branch == *branch));
+    wrong.extend(left.map(|branch| format!("the work on `{branch}` is left, its workspace is not")));
     wrong.extend(stage.processes().iter().map(|process| format!("a process is left: {process}")));
     for folder in ["sessions", "builds", "slots"] {
         for lock in entries(&state.join(folder)).into_iter().map(|entry| entry.join("lock")) {
