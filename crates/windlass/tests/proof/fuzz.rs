@@ -59,7 +59,8 @@ fn edited(sample: &[u8], edits: &[Edit]) -> Vec<u8> {
 
 /// Single bytes, and words that mean something to some parser.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
-    let words = ["\n", "\r\n", "\0", "\u{1b}[31m", "\u{202e}", "#1", "```", "\"", "{", "}", "[", "\\u0000", "=", " "];
+    let words =
+        ["\n", "\r\n", "\0", "\u{1b}[31m", "\u{202e}", "#1", "```", "\"", "{", "}", "[", "\\u0000", "=", " "];
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..6),
         prop::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec()),
