@@ -1,5 +1,6 @@
 //! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
 
+pub mod fuzz;
 pub mod model;
 pub mod queue_sim;
 pub mod samples;

@@ -31,6 +31,11 @@ pub use view::schemas;
 use context::Context;
 use error::Report;
 
+/// Whether a text is a configuration; else what is wrong with it.
+pub fn check_config(text: &str) -> Result<(), String> {
+    config::Config::check(text)
+}
+
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();

@@ -81,7 +81,7 @@ fn found_no_tests(code: i32, report: &TestReport) -> bool {
         Some(Runner::Nextest) => code == 4,
         Some(Runner::Cargo | Runner::Go | Runner::Jest | Runner::Vitest | Runner::Tap) | None => false,
     };
-    report.ran == Some(0) && report.failed.is_empty() && (code == 0 || says_so)
+    report.ran == Some(0) && (code == 0 || (says_so && report.failed.is_empty()))
 }
 
 fn by_log(code: i32, log: &str) -> Option<InfraReason> {

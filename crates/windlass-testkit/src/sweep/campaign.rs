@@ -141,11 +141,12 @@ fn in_threads<J: Send, A: Send>(threads: usize, jobs: Vec<J>, work: impl Fn(J) -
 }
 
 /// Numbers that can be had again.
-struct Chance(u64);
+#[derive(Debug)]
+pub(super) struct Chance(pub u64);
 
 impl Chance {
     /// From 1 on.
-    fn up_to(&mut self, most: u32) -> u32 {
+    pub fn up_to(&mut self, most: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -11,6 +11,7 @@ mod people;
 mod points;
 mod rules;
 mod scenario;
+mod soak;
 mod stage;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ pub use life::{Ended, Life};
 pub use outcome::Outcome;
 pub use points::Points;
 pub use scenario::{SCENARIOS, Scenario};
+pub use soak::{Soaked, Weight, soak};
 pub use stage::{Stage, program};
 
 /// Deaths in one relay after which it is not going anywhere.
@@ -136,6 +138,13 @@ pub fn deaths(program: &Path, scenario: &'static Scenario, calm: &Calm, at: &[u3
     for wrong in &mut report.violations {
         *wrong = format!("killed at {at:?} ({:?}): {wrong}", report.points);
     }
+    report
+}
+
+/// Whether all is as it must be after a last life that the caller has led.
+pub fn settled(stage: &mut Stage, calm: &Calm, last: &Life) -> Report {
+    let mut report = Report { runs: 1, ..Report::default() };
+    report.settle(stage, calm, last);
     report
 }
 

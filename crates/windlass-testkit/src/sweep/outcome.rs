@@ -77,7 +77,9 @@ fn issue(stage: &Stage, number: u64) -> Value {
 
 fn kept(stage: &Stage) -> BTreeSet<String> {
     let refs = stage.bare(&["for-each-ref", "--format=%(refname)"]);
-    let mut kept: BTreeSet<String> = refs.lines().map(plain).collect();
+    // What was fetched from a workspace that is kept may be kept with it; `rules` looks that nobody else's is.
+    let mut kept: BTreeSet<String> =
+        refs.lines().filter(|name| !name.starts_with("refs/windlass/work/")).map(plain).collect();
     for folder in ["sessions", "workspaces"] {
         let entries = std::fs::read_dir(stage.state().join(folder)).into_iter().flatten().flatten();
         kept.extend(entries.map(|entry| format!("{folder}/{}", entry.file_name().to_string_lossy())));

@@ -144,18 +144,15 @@ fn the_log_tells_the_same(stage: &Stage, wrong: &mut Vec<String>) {
     wrong.extend(drifts.iter().map(|drift| format!("the log replayed gives another task: {drift:?}")));
 }
 
-/// No process, no lock, no half-made file.
+/// No process, no lock, no half-made file, and work only of tasks whose workspaces are kept too.
 fn nothing_is_left(stage: &Stage, wrong: &mut Vec<String>) {
     let state = stage.state();
-    let ours = state.to_string_lossy().into_owned();
-    for process in entries(Path::new("/proc")) {
-        let given = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
-        let found = [given("environ"), given("cmdline")].concat();
-        if String::from_utf8_lossy(&found).contains(&ours) {
-            let command = String::from_utf8_lossy(&given("cmdline")).replace('\0', " ");
-            wrong.push(format!("process {} is left: {command}", process.display()));
-        }
-    }
+    let abandoned = TaskQuery { states: vec!["ABANDONED".into()], limit: 100, ..TaskQuery::default() };
+    let abandoned = stage.store().tasks_page(&abandoned).expect("the store can be read");
+    let work = stage.bare(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/windlass/work"]);
+    let left = work.lines().filter(|branch| !abandoned.iter().any(|task| task.value.branch == *branch));
+    wrong.extend(left.map(|branch| format!("the work on `{branch}` is left, its workspace is not")));
+    wrong.extend(stage.processes().iter().map(|process| format!("a process is left: {process}")));
     for folder in ["sessions", "builds", "slots"] {
         for lock in entries(&state.join(folder)).into_iter().map(|entry| entry.join("lock")) {
             let held = std::fs::File::open(&lock).is_ok_and(|file| file.try_lock_shared().is_err());

@@ -59,7 +59,7 @@ impl Stage {
         for title in self.scenario.issues {
             self.must(&["new", title, "--body", "do it"]);
         }
-        self.store = Some(SqliteStore::open(&self.state(), Mode::ReadOnly).expect("the store can be read"));
+        self.remember_store();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -75,6 +75,15 @@ impl Stage {
         let states = self.path("state/windlass");
         let mut all = std::fs::read_dir(states).expect("there is a state").flatten();
         all.next().expect("there is a state").path()
+    }
+
+    /// Lets go of the database, so that nobody holds it but daemons.
+    pub fn forget_store(&mut self) {
+        self.store = None;
+    }
+
+    pub fn remember_store(&mut self) {
+        self.store = Some(SqliteStore::open(&self.state(), Mode::ReadOnly).expect("the store can be read"));
     }
 
     pub fn store(&self) -> &SqliteStore {
@@ -112,6 +121,26 @@ impl Stage {
     pub fn bare(&self, args: &[&str]) -> String {
         let repo = self.repo();
         self.git(&[&["--git-dir", &repo.to_string_lossy()], args].concat()).trim().to_owned()
+    }
+
+    /// One more issue with the usual agent.
+    pub fn file_another(&self) {
+        let filed = self.json(&["new", "another"]);
+        let number = filed["number"].as_u64().expect("an issue has a number");
+        std::fs::write(self.path(&format!("{number}.sh")), "ready\n").expect("a file can be written");
+    }
+
+    /// Every process that was given something of this state, by its command.
+    pub fn processes(&self) -> Vec<String> {
+        let ours = self.state().to_string_lossy().into_owned();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+        let found = all.filter_map(|process| {
+            let given = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&[given("environ"), given("cmdline")].concat()).into_owned();
+            let command = String::from_utf8_lossy(&given("cmdline")).replace('\0', " ");
+            text.contains(&ours).then(|| format!("{} {command}", process.display()))
+        });
+        found.collect()
     }
 
     /// Every event and the daemons' log, for whoever has to find out.

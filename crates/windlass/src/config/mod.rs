@@ -173,6 +173,11 @@ impl Config {
         Self::parse(&text).map_err(|fault| fault.of_file(path))
     }
 
+    /// What is wrong with a text, in one sentence.
+    pub fn check(text: &str) -> Result<(), String> {
+        Self::parse(text).map(drop).map_err(|fault| fault.what)
+    }
+
     fn parse(text: &str) -> Result<Self, explain::Fault> {
         let config: Self = toml::from_str(text).map_err(|error| explain::fault(text, &error))?;
         settings::check(&config)?;

@@ -35,7 +35,7 @@ fn killed_and_broken_at_every_point_it_comes_to_the_same_end() {
 }
 
 /// The program with crash points. Where everything must be proved, it must be there.
-fn proof_program() -> Option<PathBuf> {
+pub fn proof_program() -> Option<PathBuf> {
     let found = program();
     if found.is_none() {
         assert!(std::env::var("CI").is_err(), "WINDLASS_PROOF_BIN is not set, and nothing may be skipped");

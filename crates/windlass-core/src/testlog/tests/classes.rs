@@ -52,3 +52,12 @@ fn a_failing_test_outweighs_words_about_networks() {
         assert_eq!(classify(&Code(128), &log, &read(&log)), Fail);
     }
 }
+
+/// Found by fuzzing: names of failures in a cut log made a success over nothing a pass.
+#[test]
+fn regression_a_success_over_nothing_is_none_though_the_log_names_failures() {
+    let report = TestReport { ran: Some(0), failed: BTreeSet::from(["b::c".to_owned()]), runner: None };
+    let judged = classify(&ExitStatus::Code(0), "", &report);
+    assert_eq!(judged, Classified::Infra(InfraReason::ZeroTests));
+    assert_eq!(classify(&ExitStatus::Code(101), "", &report), Classified::Fail);
+}
