@@ -41,7 +41,12 @@ impl World {
                 Merge::Clean(tree) => {
                     let text = message::merge_commit(task, &change.head);
                     tip = self.git.commit(&tree, &[&tip, &change.head], &text, since.0);
-                    stack.links.push(Link { change: change.clone(), candidate: tip.clone(), tree, history: History::Merge });
+                    stack.links.push(Link {
+                        change: change.clone(),
+                        candidate: tip.clone(),
+                        tree,
+                        history: History::Merge,
+                    });
                 }
                 Merge::Contained if stack.links.is_empty() => {
                     stack.left_out.push((change.clone(), Stand::Contained));
