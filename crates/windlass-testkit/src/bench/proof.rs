@@ -1,22 +1,27 @@
-//! What shows that nothing is lost: the crash sweep and the fault loop on the real program, and the models.
+//! What shows that nothing is lost: the crash sweep and the fault loop on the real program, the simulator, the models.
 
+use std::path::Path;
 use std::time::Instant;
 
+use serde_json::Value;
 use windlass_testkit::model::Searched;
 use windlass_testkit::model::landing::Landing;
 use windlass_testkit::model::machine::Machine;
 use windlass_testkit::sweep::{self, Done, Report, Size};
 
 use super::error::BenchError;
-use super::place::Place;
+use super::place::{Place, run};
 use super::sheet::{Op, Sheet};
 use super::stats::{count, percentile};
 use super::{Wishes, talk};
 
 /// The same choice in every run, so that figures can be compared.
 const SEED: u64 = 1;
+const SEEDS: u64 = 2_000;
+/// A deliberate bug must be caught within so many.
+const SEEDS_FOR_A_BUG: u64 = 5_000;
 
-pub fn measure(_place: &Place, _wishes: &Wishes) -> Result<Sheet, BenchError> {
+pub fn measure(place: &Place, wishes: &Wishes) -> Result<Sheet, BenchError> {
     let program = sweep::program().ok_or_else(|| {
         BenchError::TooLittle("WINDLASS_PROOF_BIN names no program with crash points; use ./bench".into())
     })?;
@@ -29,6 +34,13 @@ pub fn measure(_place: &Place, _wishes: &Wishes) -> Result<Sheet, BenchError> {
     let model = search();
     let mut violations = model.broken.len();
     violations += swept(&mut sheet, done, seconds);
+    let sim = place.bench.with_file_name("sim");
+    if sim.exists() {
+        violations += simulated(&mut sheet, place, &sim, wishes.seeds.unwrap_or(SEEDS))?;
+        teeth(&mut sheet, place, &sim)?;
+    } else {
+        talk("there is no simulator beside this program: its figures are left out");
+    }
     sheet.figure("model_states", count(model.states), "states of the models, all of them looked at");
     sheet.figure_with_goal("violations", count(violations), Op::AtMost, 0.0, "promises broken in all of it");
     Ok(sheet)
@@ -57,6 +69,41 @@ fn swept(sheet: &mut Sheet, done: Vec<Done>, seconds: f64) -> usize {
     let slow = percentile(all, 95.0);
     sheet.figure_with_goal("recovery_p95_ms", slow, Op::AtMost, 5_000.0, "the same, 95 of 100 are quicker");
     sum.violations.len()
+}
+
+/// Says how many violations there were.
+fn simulated(sheet: &mut Sheet, place: &Place, sim: &Path, seeds: u64) -> Result<usize, BenchError> {
+    talk(&format!("simulating {seeds} seeds, each twice"));
+    let said = run(place.command(sim, &place.root).args(["--seeds", &seeds.to_string(), "--json"]))?;
+    let call = sim.display().to_string();
+    let told: Value = serde_json::from_str(&said)
+        .map_err(|error| BenchError::Answer { call, detail: error.to_string() })?;
+    let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
+    sheet.figure("seeds", number("seeds"), "simulated worlds, each lived twice and the same both times");
+    sheet.figure("seeds_per_s", number("seeds_per_s"), "of them in a second");
+    Ok(told["violations"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX))
+}
+
+/// The simulator ends with 1 when a rule was broken, and with a deliberate bug it must.
+fn teeth(sheet: &mut Sheet, place: &Place, sim: &Path) -> Result<(), BenchError> {
+    let bugs = run(place.command(sim, &place.root).arg("--bugs"))?;
+    let seeds = SEEDS_FOR_A_BUG.to_string();
+    let mut caught = 0;
+    for bug in bugs.lines() {
+        talk(&format!("looking for the deliberate bug {bug}"));
+        place.check()?;
+        let mut command = place.command(sim, &place.root);
+        match run(command.args(["--bug", bug, "--once", "--seeds", &seeds, "--json"])) {
+            Err(BenchError::Failed { code: 1, .. }) => caught += 1,
+            Ok(_) => talk(&format!("{bug} is not caught")),
+            Err(error) => return Err(error),
+        }
+    }
+    let all = bugs.lines().count();
+    sheet.figure("deliberate_bugs", count(all), "wrong decisions built in to be found");
+    let what = "of them found by the simulator";
+    sheet.figure_with_goal("deliberate_bugs_caught", count(caught), Op::AtLeast, count(all), what);
+    Ok(())
 }
 
 fn search() -> Searched {

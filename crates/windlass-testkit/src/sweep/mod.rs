@@ -27,6 +27,8 @@ pub use stage::{Stage, program};
 
 /// Deaths in one relay after which it is not going anywhere.
 const MAX_DEATHS: u32 = 1_500;
+/// Runs after which a point that nobody died at is not one that was missed by chance.
+const MAX_RELAYS: u32 = 4;
 
 /// A scenario as nobody disturbed it.
 #[derive(Debug)]
@@ -99,8 +101,22 @@ pub fn calm(program: &Path, scenario: &'static Scenario) -> Calm {
     Calm { outcome, points: Points::read(&life.trace), took: life.took }
 }
 
-/// One run in which a daemon dies at every point, each at the first that none has died at before.
+/// Daemons die one after the other, each at the first point at which none has died before. While one thread dies,
+/// another may have passed a point that comes only once; then there is another run.
 pub fn relay(program: &Path, scenario: &'static Scenario, calm: &Calm) -> Report {
+    let mut report = Report::default();
+    for _ in 0..MAX_RELAYS {
+        report.add(relay_once(program, scenario, calm));
+        if !report.violations.is_empty() || report.points.missing(&calm.points).is_empty() {
+            return report;
+        }
+    }
+    let missed = report.points.missing(&calm.points);
+    report.violations.extend(missed.iter().map(|point| format!("no daemon has died at `{point}`")));
+    report
+}
+
+fn relay_once(program: &Path, scenario: &'static Scenario, calm: &Calm) -> Report {
     let mut stage = Stage::new(program, scenario);
     let known = stage.path("known-points");
     let at = format!("fresh:{}", known.display());
@@ -114,8 +130,6 @@ pub fn relay(program: &Path, scenario: &'static Scenario, calm: &Calm) -> Report
         }
     }
     report.points = Points::known(&std::fs::read_to_string(&known).unwrap_or_default());
-    let missed = report.points.missing(&calm.points);
-    report.violations.extend(missed.iter().map(|point| format!("no daemon has died at `{point}`")));
     report
 }
 
