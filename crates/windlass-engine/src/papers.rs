@@ -40,12 +40,14 @@ pub struct Signal {
 impl Papers {
     pub fn read(layout: &Layout, identity: &Identity) -> Result<Self, ShimError> {
         let folder = layout.session(&identity.name);
+        // The facts first: what is read after the end of a turn was said is whole, what is read before may be half.
+        let facts = all_facts(&folder)?;
         let (phase, verdict) = match identity.role {
             Role::Dev => (signal(&layout.phase(&identity.name)), None),
             Role::Review => (None, Some(verdict(&layout.verdict(&identity.name)))),
         };
         Ok(Self {
-            facts: all_facts(&folder)?,
+            facts,
             inbox: inbox(&folder)?,
             stopped: client::exit(&folder)?.is_some_and(|exit| exit.stopped),
             phase,
