@@ -1,5 +1,6 @@
 //! `windlass.toml`: what a project sets, checked key by key. Everything has a default but the build and the agent.
 
+mod agent;
 mod explain;
 mod settings;
 mod template;
@@ -17,6 +18,7 @@ use windlass_core::time::Span;
 use crate::error::CliError;
 use crate::exit::Exit;
 
+pub use agent::Agents;
 pub use settings::Place;
 pub use template::{AgentChoice, Choices};
 
@@ -94,38 +96,6 @@ pub struct Queue {
     pub policy: queue::Policy,
     pub history: queue::History,
     pub alarm: Time,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Agents {
-    pub dev: Option<Agent>,
-    /// None means the same as `dev`.
-    pub critic: Option<Agent>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Agent {
-    pub kind: Kind,
-    pub command: Option<Argv>,
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Command,
-    Demo,
-}
-
-/// A program with its arguments, or a line for the shell.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "expected a text for the shell, or a list with a program and its arguments")]
-pub enum Argv {
-    Shell(String),
-    Program(Vec<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

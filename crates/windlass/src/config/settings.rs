@@ -4,10 +4,10 @@ use std::path::Path;
 
 use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
 use windlass_core::time::Span;
-use windlass_engine::{AgentKind, AgentSettings, CiSettings, Guards, Settings};
+use windlass_engine::{CiSettings, Guards, Settings};
 
 use super::explain::Fault;
-use super::{Agent, Argv, Config, Kind};
+use super::{Config, agent};
 
 /// What the factory needs besides the file.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     }
     name_of_ref("branch", &config.branch)?;
     name_of_ref("dispatch.branch_prefix", &format!("{}x", config.dispatch.branch_prefix))?;
-    for (key, agent) in [("agent.dev", &config.agent.dev), ("agent.critic", &config.agent.critic)] {
-        if let Some(agent) = agent {
-            kind(key, agent)?;
-        }
-    }
-    Ok(())
+    agent::check(&config.agent)
 }
 
 fn times(config: &Config) -> [(&'static str, Span); 12] {
@@ -128,9 +123,7 @@ impl Config {
         let command = self.ci.command.clone().filter(|command| !command.trim().is_empty());
         let command =
             command.ok_or_else(|| Fault::new("`ci.command` is not set: how is the project tested?"))?;
-        let missing = || Fault::new("`agent.dev` is not set: which program does the work?");
-        let dev = self.agent.dev.as_ref().ok_or_else(missing)?;
-        let critic = self.agent.critic.as_ref().unwrap_or(dev);
+        let (dev, critic) = agent::settings(&self.agent)?;
         Ok(Settings {
             project: place.project.to_owned(),
             branch: self.branch.clone(),
@@ -138,8 +131,8 @@ impl Config {
             exe: place.exe.to_owned(),
             search_path: place.search_path.to_owned(),
             policy: self.policy(),
-            dev: agent("agent.dev", dev)?,
-            critic: agent("agent.critic", critic)?,
+            dev,
+            critic,
             ci: CiSettings {
                 command,
                 slots: self.ci.slots,
@@ -152,24 +145,6 @@ impl Config {
             },
             poll: self.dispatch.poll.0,
         })
-    }
-}
-
-fn agent(key: &str, agent: &Agent) -> Result<AgentSettings, Fault> {
-    Ok(AgentSettings { kind: kind(key, agent)?, env: agent.env.clone() })
-}
-
-fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
-    match (agent.kind, &agent.command) {
-        (Kind::Command, Some(Argv::Shell(line))) if !line.trim().is_empty() => {
-            Ok(AgentKind::Command { argv: vec!["sh".into(), "-c".into(), line.clone()] })
-        }
-        (Kind::Command, Some(Argv::Program(argv))) if !argv.is_empty() => {
-            Ok(AgentKind::Command { argv: argv.clone() })
-        }
-        (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
-        (Kind::Demo, None) => Ok(AgentKind::Demo),
-        (Kind::Demo, Some(_)) => Err(Fault::new(format!("`{key}.command` has no meaning for kind `demo`"))),
     }
 }
 

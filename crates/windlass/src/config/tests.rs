@@ -6,6 +6,7 @@ use std::path::Path;
 use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
+use super::agent::{Agent, Argv, Kind};
 use super::explain::{Fault, unknown_key};
 use super::settings::Place;
 use super::template::{AgentChoice, Choices};
