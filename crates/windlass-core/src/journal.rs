@@ -138,6 +138,15 @@ pub enum FactoryFact {
     },
     Paused,
     Resumed,
+    /// A changed configuration was read: what holds from now on, and what only after a restart.
+    ConfigTaken {
+        taken: Vec<String>,
+        waiting: Vec<String>,
+    },
+    /// A changed configuration is not valid; the last good one holds.
+    ConfigRefused {
+        why: String,
+    },
     EffectDone {
         key: EffectKey,
         effect: String,
@@ -198,6 +207,8 @@ impl FactoryFact {
             Self::CommandTaken { .. } => "command_taken",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::ConfigTaken { .. } => "config_taken",
+            Self::ConfigRefused { .. } => "config_refused",
             Self::EffectDone { .. } => "effect_done",
             Self::EffectRetried { .. } => "effect_retried",
             Self::EffectGivenUp { .. } => "effect_given_up",

@@ -5,6 +5,7 @@ use windlass_core::id::{BuildId, EffectKey, SessionId};
 
 use crate::perform::Outcome;
 use crate::queue::Chained;
+use crate::settings::Reloaded;
 
 #[derive(Debug)]
 pub enum Cause {
@@ -22,6 +23,8 @@ pub enum Cause {
     ChainBuilt(Result<Chained, String>),
     /// Somebody touched the wake file: commands or issues may be waiting.
     Knock,
+    /// The configuration has changed, or what it was changed to is not valid.
+    Configured(Result<Box<Reloaded>, String>),
     Stop(Stopping),
 }
 

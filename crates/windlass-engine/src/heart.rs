@@ -123,6 +123,7 @@ impl Heart {
             // Thought about only when what came with it is written: it asks the store for verdicts.
             Cause::ChainBuilt(built) => self.queue.linked = Some(built),
             Cause::Knock => self.knocked = true,
+            Cause::Configured(read) => self.configured(now, read),
             Cause::Stop(how) => self.stopping = Some(how),
         }
         Ok(())

@@ -21,6 +21,7 @@ use crate::perform::{Outcome, ReviewSlots, chain, perform};
 use crate::queue::link;
 use crate::record::Order;
 use crate::sessions::Look;
+use crate::settings::Settings;
 use crate::sweep::{Watch, read_issues};
 use crate::workers::Workers;
 use crate::world::World;
@@ -139,6 +140,11 @@ impl Outside for Host {
 
     fn wait_for_store(&self) {
         std::thread::sleep(STORE_PATIENCE);
+    }
+
+    fn reconfigure(&mut self, settings: &Settings) {
+        let world = World { settings: settings.clone(), ..World::clone(&self.world) };
+        self.world = Arc::new(world);
     }
 
     fn stop_all(&mut self, sessions: Vec<SessionId>, builds: Vec<BuildId>) {

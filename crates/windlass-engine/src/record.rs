@@ -80,6 +80,11 @@ impl Book {
         }
     }
 
+    /// From now on decisions follow this one.
+    pub fn take_policy(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
     /// All that is live in the store.
     pub fn stored(store: &dyn Store, policy: &Policy, layout: &Layout) -> Result<Self, StoreError> {
         let mut book = Self::new(policy.clone(), layout.clone());

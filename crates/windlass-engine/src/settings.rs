@@ -57,7 +57,28 @@ pub struct Guards {
     pub min_free_disk_mb: u64,
 }
 
+/// A configuration that was read while the factory runs.
+#[derive(Debug, Clone)]
+pub struct Reloaded {
+    pub settings: Settings,
+    /// Keys that hold from now on.
+    pub taken: Vec<String>,
+    /// Keys that differ and wait for the next start.
+    pub waiting: Vec<String>,
+}
+
 impl Settings {
+    /// Takes over what may change while work is under way. What decides a build, where main is, and who works stays:
+    /// a verdict is about one recipe, and a session about one program.
+    pub fn take_over(&mut self, new: &Self) {
+        let ci = self.policy.limits.ci;
+        self.policy = new.policy.clone();
+        self.policy.limits.ci = ci;
+        self.ci.slots = new.ci.slots;
+        self.guards = new.guards;
+        self.poll = new.poll;
+    }
+
     /// What decides a build besides its tree.
     pub fn recipe(&self) -> Recipe {
         let mut hash = Sha256::new();

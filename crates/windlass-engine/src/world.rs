@@ -11,6 +11,7 @@ use windlass_store::Store;
 use crate::layout::Layout;
 use crate::settings::{AgentKind, AgentSettings, Settings};
 
+#[derive(Clone)]
 pub struct World {
     pub settings: Settings,
     pub layout: Layout,

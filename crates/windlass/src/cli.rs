@@ -38,6 +38,9 @@ pub struct Globals {
     /// Keep state in DIR (also WINDLASS_STATE_DIR)
     #[arg(long, global = true, value_name = "DIR", hide = true)]
     pub state: Option<PathBuf>,
+    /// Set a key of the configuration for this run, such as dispatch.parallel=2
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,

@@ -54,6 +54,17 @@ fn seen(cell: &str) -> usize {
     count
 }
 
+/// A page of the repository equals what is written from the code; with UPDATE_DOCS=1 it is made so.
+#[cfg(test)]
+pub fn same_page(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == text, "{name} is old; write it anew with UPDATE_DOCS=1");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

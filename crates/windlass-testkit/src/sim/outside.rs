@@ -9,7 +9,7 @@ use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
-use windlass_engine::{Cause, Life, Look, Order, Outside, Page, Question, Signs, digest_session};
+use windlass_engine::{Cause, Life, Look, Order, Outside, Page, Question, Settings, Signs, digest_session};
 use windlass_store::SqliteStore;
 
 use super::death::die;
@@ -150,6 +150,8 @@ impl Outside for Window {
         drop(world);
         self.store.limit_pages(None).expect("a limit can be lifted");
     }
+
+    fn reconfigure(&mut self, _settings: &Settings) {}
 
     fn stop_all(&mut self, sessions: Vec<SessionId>, _builds: Vec<BuildId>) {
         let mut world = self.world.lock();

@@ -14,7 +14,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers::{self, Leftover};
-use crate::project::Project;
+use crate::project::{Project, Tolerance};
 use crate::view::{DownReply, Stamp};
 
 /// Agents may take a minute to save their work.
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Args {}
 
 pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
-    let project = Project::find(context)?;
+    let project = Project::find_with(context, Tolerance::Any)?;
     // Only to say so if there is no state at all.
     drop(project.reader()?);
     let was_running = end(&project)?;

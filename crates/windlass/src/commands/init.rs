@@ -1,6 +1,5 @@
 //! `windlass init`: makes a checkout a project. Writes one file there, and the state folder elsewhere.
 
-mod checkout;
 mod guess;
 
 use std::fs::OpenOptions;
@@ -9,13 +8,13 @@ use std::path::Path;
 
 use windlass_engine::Layout;
 
-use crate::config::{AgentChoice, Choices, Config, FILE};
+use crate::checkout::Checkout;
+use crate::config::{AgentChoice, Choices, FILE};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project;
+use crate::project::{self, Project, Tolerance};
 use crate::view::InitReply;
-use checkout::Checkout;
 
 /// Make this git checkout a project
 #[derive(Debug, clap::Args)]
@@ -44,7 +43,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let file = checkout.root.join(FILE);
     let layout = Layout::new(project::state_folder(context, &checkout.root)?);
     let reply = if file.exists() {
-        adopt(&checkout, args, &file, &layout)?
+        adopt(context, &checkout, args, &file)?
     } else {
         begin(context, &checkout, args, &file, &layout)?
     };
@@ -72,16 +71,17 @@ fn begin(
 }
 
 /// Somebody else has written the file already, as in a clone: only the state is missing.
-fn adopt(checkout: &Checkout, args: &Args, file: &Path, layout: &Layout) -> Result<InitReply, CliError> {
+fn adopt(context: &Context, checkout: &Checkout, args: &Args, file: &Path) -> Result<InitReply, CliError> {
     let chosen = args.branch.is_some() || args.ci.is_some() || args.agent.is_some();
+    let layout = Layout::new(project::state_folder(context, &checkout.root)?);
     if chosen || layout.database().is_file() {
         return Err(exists(file));
     }
-    let config = Config::load(file)?;
-    project::make_state(&checkout.search_path, &checkout.root, layout, &config.branch)?;
-    let name = config.name.unwrap_or_else(|| project::folder_name(&checkout.root));
-    let agent = config.agent.dev.map(|agent| format!("{:?}", agent.kind).to_lowercase());
-    Ok(reply(checkout, layout, name, config.branch, config.ci.command, agent))
+    let project = Project::open(context, checkout.root.clone(), layout, Tolerance::None)?;
+    project.make_state()?;
+    let agent = project.config.agent.dev.as_ref().map(|agent| format!("{:?}", agent.kind).to_lowercase());
+    let (branch, ci) = (project.config.branch.clone(), project.config.ci.command.clone());
+    Ok(reply(checkout, &project.layout, project.name(), branch, ci, agent))
 }
 
 fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices, CliError> {
@@ -139,6 +139,9 @@ fn reply(
     if agent.is_none() {
         next.push(format!("set [agent.dev] in {FILE}: which program does the work?"));
     }
+    next.push(format!(
+        "git add {FILE} && git commit -m \"windlass\" {FILE}    it counts as it is on `{branch}`"
+    ));
     next.push("windlass new \"…\"    write an issue".into());
     next.push("windlass up         start the factory".into());
     InitReply {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use windlass_core::id::TaskId;
 use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
+use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble};
 use windlass_store::{EventQuery, Store, UsageQuery};
 
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::Project;
 use crate::train;
-use crate::view::{DaemonView, Stamp, Status, TaskLine, Today, Working};
+use crate::view::{ConfigState, DaemonView, Stamp, Status, TaskLine, Today, Working};
 
 const DAY: i64 = 86_400_000;
 /// Under this key the daemon keeps a person's wish to pause.
@@ -76,7 +77,14 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
         alarms: train::alarms(&memory, &queued),
         today: today(store, now)?,
         commands_waiting: store.waiting_commands()?.len(),
+        config: config(project, store)?,
     })
+}
+
+fn config(project: &Project, store: &dyn Store) -> Result<ConfigState, CliError> {
+    let stored = store.control(CONFIG_TROUBLE)?;
+    let trouble: ConfigTrouble = stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    Ok(ConfigState { refused: trouble.refused, waiting: trouble.waiting, note: project.loaded.file.note() })
 }
 
 fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, CliError> {

@@ -2,12 +2,13 @@
 
 mod background;
 mod foreground;
+mod reload;
 
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
+use crate::project::{Project, Tolerance};
 use crate::view::UpReply;
 
 /// Start the factory
@@ -22,25 +23,36 @@ pub struct Args {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
-    let project = Project::find(context)?;
+    let project = Project::find_with(context, Tolerance::None)?;
     let settings = project.settings()?;
     let found = daemon::look_twice(project.layout.state())?;
     if args.foreground {
         return match found {
             Daemon::Up { pid } => Err(already_running(pid)),
-            Daemon::Down | Daemon::Unknown => foreground::run(context, &project, settings),
+            Daemon::Down | Daemon::Unknown => {
+                say_note(context, &project);
+                foreground::run(context, &project, settings)
+            }
         };
     }
     let (pid, already) = match found {
         Daemon::Up { pid } => (pid, true),
         Daemon::Down | Daemon::Unknown => background::start(context, &project)?,
     };
+    say_note(context, &project);
     let log = project.layout.log_file().display().to_string();
     let view = UpReply { schema: crate::view::UP_SCHEMA, pid, already, log };
     let word = if already { "the factory is up already" } else { "the factory is up" };
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
     context.out.show(&view, |_| format!("{word}{pid}\n"))?;
     Ok(Exit::Ok)
+}
+
+/// How the file here stands to the one that counts.
+fn say_note(context: &Context, project: &Project) {
+    if let Some(note) = project.loaded.file.note() {
+        context.out.talk(&note);
+    }
 }
 
 /// A person wants it up: the mark that keeps it down goes.

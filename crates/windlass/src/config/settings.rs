@@ -17,6 +17,19 @@ pub struct Place<'a> {
     pub search_path: &'a str,
 }
 
+/// Whether a running factory takes a new value of this key; the others wait for its next start. What is taken is said
+/// by `Settings::take_over`.
+pub fn changes_at_once(key: &str) -> bool {
+    let (table, name) = key.split_once('.').unwrap_or(("", key));
+    match table {
+        "dispatch" => name != "branch_prefix",
+        "timeouts" => name != "ci",
+        "ci" => ["slots", "fix_attempts", "retry_infra"].contains(&name),
+        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" => true,
+        _ => false,
+    }
+}
+
 /// Values that parse but make no sense.
 pub fn check(config: &Config) -> Result<(), Fault> {
     at_least_one("dispatch.parallel", config.dispatch.parallel)?;

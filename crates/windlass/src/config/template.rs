@@ -31,7 +31,9 @@ impl AgentChoice {
 impl Choices {
     pub fn file(&self) -> String {
         let mut text = format!(
-            "# What Windlass does with this repository. `windlass config defaults` shows every other key.\n\
+            "#:schema ./.windlass/windlass.schema.json\n\
+             # What Windlass does with this repository. `windlass config defaults` shows every other key.\n\
+             # For editors: mkdir -p .windlass && windlass config schema > .windlass/windlass.schema.json\n\
              name = {}\nbranch = {}\n\n[ci]\n# Runs with `sh -c` in a clean checkout; exit code 0 means good.\n",
             quoted(&self.name),
             quoted(&self.branch)

@@ -1,6 +1,7 @@
 //! What commands print for programs. Within a schema's number fields are only added.
 
 mod agents;
+mod config;
 mod event;
 mod issue;
 mod queue;
@@ -17,6 +18,7 @@ use serde::{Serialize, Serializer};
 use windlass_core::time::Millis;
 
 pub use agents::{AgentLine, Agents};
+pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
 pub use event::{EventLine, LogLine};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
@@ -24,9 +26,9 @@ pub use queue::{
     FlakyTest, PauseView, Queue, QueueAlarm, QueueBuild, QueueDay, QueueEntry, QueueTest,
     SCHEMA as QUEUE_SCHEMA, SlotsView,
 };
-pub use reply::{ANSWER_SCHEMA, CONFIG_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
-pub use reply::{Answered, Checked, DownReply, InitReply, NewReply, Reply, UpReply};
-pub use status::{DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
+pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
+pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use status::{ConfigState, DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
 
@@ -64,13 +66,14 @@ impl JsonSchema for Stamp {
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     BTreeMap::from([
         (agents::SCHEMA, schema_for!(Agents)),
+        (config::SCHEMA, schema_for!(Checked)),
+        (config::SHOW_SCHEMA, schema_for!(ConfigShow)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
         (issue::LIST_SCHEMA, schema_for!(Issues)),
         (issue::SHOW_SCHEMA, schema_for!(Show)),
         (queue::SCHEMA, schema_for!(Queue)),
         (reply::ANSWER_SCHEMA, schema_for!(Answered)),
-        (reply::CONFIG_SCHEMA, schema_for!(Checked)),
         (reply::DOWN_SCHEMA, schema_for!(DownReply)),
         (reply::INIT_SCHEMA, schema_for!(InitReply)),
         (reply::NEW_SCHEMA, schema_for!(NewReply)),

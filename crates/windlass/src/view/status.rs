@@ -30,6 +30,18 @@ pub struct Status {
     pub today: Today,
     /// Commands that the daemon has not seen yet.
     pub commands_waiting: usize,
+    pub config: ConfigState,
+}
+
+/// How the configuration on the disk stands to the one in force.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigState {
+    /// Why the newest one is not in force; the last good one is.
+    pub refused: Option<String>,
+    /// Keys that hold only after a restart.
+    pub waiting: Vec<String>,
+    /// How the file here stands to the one that counts.
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod config;
 mod init;
 mod issues;
 mod memory;

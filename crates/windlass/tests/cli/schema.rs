@@ -21,6 +21,7 @@ fn what_commands_print_is_what_their_schemas_say() {
         &["why", "1"],
         &["tell", "1", "x"],
         &["config", "check"],
+        &["config", "show"],
         &["down"],
     ] {
         let view = machine.json(args);

@@ -7,6 +7,7 @@ mod ci;
 #[expect(dead_code, reason = "the tests of single commands use the rest")]
 #[path = "../common/mod.rs"]
 mod common;
+mod config;
 mod crew;
 mod critic;
 mod demo;

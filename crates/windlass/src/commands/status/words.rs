@@ -20,6 +20,7 @@ pub fn words(style: Style, view: &Status) -> String {
     if view.commands_waiting > 0 {
         writeln!(out, "{} commands wait for the factory", view.commands_waiting).expect("a String takes all");
     }
+    config(&mut out, style, view);
     if !view.needs_you.is_empty() {
         section(&mut out, &style.red(&format!("NEEDS YOU {}", view.needs_you.len())), now, &view.needs_you);
         for line in &view.needs_you {
@@ -50,6 +51,23 @@ pub fn words(style: Style, view: &Status) -> String {
     )
     .expect("a String takes all");
     out
+}
+
+fn config(out: &mut String, style: Style, view: &Status) {
+    let config = &view.config;
+    if let Some(why) = &config.refused {
+        let word = style.red("CONFIG");
+        writeln!(out, "{word}: the last good one holds, the new one is not valid: {}", one_line(why, 300))
+            .expect("a String takes all");
+    }
+    if !config.waiting.is_empty() {
+        let keys = config.waiting.join(", ");
+        writeln!(out, "{}: {keys} hold after `windlass down && windlass up`", style.yellow("CONFIG"))
+            .expect("a String takes all");
+    }
+    if let Some(note) = &config.note {
+        writeln!(out, "{}: {note}", style.yellow("CONFIG")).expect("a String takes all");
+    }
 }
 
 fn queue_trouble(out: &mut String, style: Style, view: &Status, now: Millis) {

@@ -1,16 +1,18 @@
-//! What git says about the checkout that is to become a project. It is only asked, never changed.
+//! What git says about a person's checkout. It is only asked, never changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_adapters::process::{Captured, Full, Limits, capture};
+use windlass_adapters::process::{Captured, Full, Limits, RunError, capture};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::not_git;
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(30), stdout: 1 << 20, when_full: Full::Fail };
+/// A file of the configuration is far smaller; what is larger is still read, to say so.
+const FILES: Limits = Limits { time: Duration::from_secs(30), stdout: 64 << 20, when_full: Full::Fail };
 
 #[derive(Debug)]
 pub struct Checkout {
@@ -87,15 +89,61 @@ fn no_commits(root: &Path) -> CliError {
         .next("git add -A && git commit -m \"begin\"")
 }
 
-/// With an environment of its own: a variable such as `GIT_DIR` would answer for another repository.
+/// The files by their names such as `HEAD:path`, in the same order; `None` for one that is in no commit of that name.
+pub fn committed<const N: usize>(
+    search_path: &str,
+    root: &Path,
+    names: [&str; N],
+) -> Result<[Option<Vec<u8>>; N], CliError> {
+    let mut command = plain(search_path, root);
+    command.args(["cat-file", "--batch"]);
+    let asked = names.map(|name| format!("{name}\n")).concat();
+    let answer = capture(&mut command, Some(asked.as_bytes()), &FILES).map_err(cannot_ask)?;
+    if answer.code() != 0 {
+        let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+        return Err(CliError::new("git", Exit::Failed, "cannot read what is committed").why(said));
+    }
+    let mut rest = answer.stdout.as_slice();
+    Ok(names.map(|_| next_file(&mut rest)))
+}
+
+/// Files that change when the branch moves. None when git does not answer: then only the other files are watched.
+pub fn branch_files(search_path: &str, root: &Path, branch: &str) -> Vec<PathBuf> {
+    let asked = git(search_path, root, &["rev-parse", "--git-common-dir"]);
+    let Some(asked) = asked.ok().filter(|asked| asked.code() == 0) else { return Vec::new() };
+    let common = root.join(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n'));
+    let local = format!("refs/heads/{branch}");
+    let remote = format!("refs/remotes/origin/{branch}");
+    [local.as_str(), &remote, "packed-refs", "reftable/tables.list"].map(|name| common.join(name)).to_vec()
+}
+
+/// `<id> blob <size>` and the file, or a line that says that there is none.
+fn next_file(rest: &mut &[u8]) -> Option<Vec<u8>> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+    *rest = &rest[end + 1..];
+    let size = line.split(' ').nth(2)?.parse::<usize>().ok()?;
+    let is_file = line.split(' ').nth(1) == Some("blob");
+    let file = rest.get(..size)?.to_vec();
+    *rest = rest.get(size + 1..).unwrap_or_default();
+    is_file.then_some(file)
+}
+
 fn git(search_path: &str, folder: &Path, args: &[&str]) -> Result<Captured, CliError> {
+    capture(plain(search_path, folder).args(args), None, &LIMITS).map_err(cannot_ask)
+}
+
+/// With an environment of its own: a variable such as `GIT_DIR` would answer for another repository.
+fn plain(search_path: &str, folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.env_clear().env("PATH", search_path).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-    command.args(["-c", "core.fsmonitor=false"]).args(args).current_dir(folder);
-    capture(&mut command, None, &LIMITS).map_err(|error| {
-        CliError::new("git", Exit::Failed, "cannot ask git")
-            .because(error)
-            .next("install git and put it on the PATH")
-    })
+    command.args(["-c", "core.fsmonitor=false"]).current_dir(folder);
+    command
+}
+
+fn cannot_ask(error: RunError) -> CliError {
+    CliError::new("git", Exit::Failed, "cannot ask git")
+        .because(error)
+        .next("install git and put it on the PATH")
 }
