@@ -19,7 +19,7 @@ mod perform;
 mod queue;
 mod record;
 mod reload;
-mod room;
+pub mod room;
 mod sessions;
 mod settings;
 mod sweep;

@@ -1,5 +1,7 @@
 //! The command line: every command, every global flag, and the help.
 
+#[cfg(test)]
+mod docs;
 mod help;
 
 use std::ffi::OsString;
@@ -10,11 +12,14 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, init, issues,
-    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
+    abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, down, events,
+    export, inbox, init, issues, label, logs, man, new, pause, plan, queue, resume, retry, shim, show,
+    status, tell, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
+
+pub use help::command;
 
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, about = "A code factory that never loses ground")]
@@ -66,6 +71,7 @@ pub enum Color {
 pub enum Command {
     Init(init::Args),
     Demo(demo::Args),
+    Plan(plan::Args),
     Up(up::Args),
     Down(down::Args),
     Status(status::Args),
@@ -75,12 +81,14 @@ pub enum Command {
     Show(show::Args),
     Why(why::Args),
     Logs(logs::Args),
+    Cost(cost::Args),
     New(new::Args),
     Tell(tell::Args),
     Retry(retry::Args),
     Abandon(abandon::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Inbox(inbox::Args),
     Comment(comment::Args),
     Label(label::Args),
     Close(close::Args),
@@ -88,6 +96,8 @@ pub enum Command {
     Export(export::Args),
     Backup(backup::Args),
     Config(config::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Shim(shim::Args),
     DemoAgent(demo_agent::Args),
 }

@@ -15,6 +15,7 @@ mod daemon;
 mod demo;
 mod error;
 mod exit;
+mod interrupt;
 mod leftovers;
 mod out;
 mod project;

@@ -21,6 +21,11 @@ pub fn clock(at: Millis) -> String {
     format!("{day} {}Z", rest.get(..8).unwrap_or(rest))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+pub fn dollars(micro_usd: u64) -> f64 {
+    micro_usd as f64 / 1e6
+}
+
 /// Rows with their columns in line, two spaces apart. The last column is as long as it is.
 pub fn table(indent: &str, rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

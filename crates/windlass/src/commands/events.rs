@@ -10,6 +10,7 @@ use windlass_store::{EventQuery, LoggedEvent, Store};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::project::Project;
 use crate::text::clock;
@@ -43,6 +44,8 @@ pub struct Args {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    // Before the first line: whoever has read one may let go.
+    let interrupt = args.follow.then(Interrupt::listen).transpose()?;
     let store = Project::find(context)?.reader()?;
     let mut query = EventQuery {
         since: args.since.unwrap_or(0),
@@ -57,9 +60,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         (None, Some(_)) => newest(&store, &mut query, &mut context.out)?,
         (_, _) => print(&store, &query, &mut context.out)?,
     }
-    if args.follow {
+    if let Some(interrupt) = interrupt {
         query = EventQuery { since: last, until: None, limit: None, newest_first: false, ..query };
-        follow(&store, query, &mut context.out)?;
+        return follow(&store, query, &mut context.out, &interrupt);
     }
     Ok(Exit::Ok)
 }
@@ -86,8 +89,13 @@ fn print(store: &dyn Store, query: &EventQuery, out: &mut Out) -> Result<(), Cli
 }
 
 /// Until somebody stops us.
-fn follow(store: &dyn Store, mut query: EventQuery, out: &mut Out) -> Result<(), CliError> {
-    loop {
+fn follow(
+    store: &dyn Store,
+    mut query: EventQuery,
+    out: &mut Out,
+    interrupt: &Interrupt,
+) -> Result<Exit, CliError> {
+    while !interrupt.came() {
         let last = store.last_seq()?;
         if last > query.since {
             query.until = Some(last);
@@ -96,6 +104,7 @@ fn follow(store: &dyn Store, mut query: EventQuery, out: &mut Out) -> Result<(),
         }
         std::thread::sleep(PAUSE);
     }
+    Ok(Exit::Interrupted)
 }
 
 fn show(out: &mut Out, event: &LoggedEvent) -> Result<(), CliError> {

@@ -6,18 +6,23 @@ mod ask;
 pub mod backup;
 pub mod close;
 pub mod comment;
+pub mod completions;
 pub mod config;
+pub mod cost;
 pub mod demo;
 pub mod demo_agent;
 pub mod down;
 pub mod events;
 pub mod export;
+pub mod inbox;
 pub mod init;
 pub mod issues;
 pub mod label;
 pub mod logs;
+pub mod man;
 pub mod new;
 pub mod pause;
+pub mod plan;
 pub mod queue;
 pub mod resume;
 pub mod retry;
@@ -37,6 +42,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
     match command {
         Command::Init(args) => init::run(context, &args),
         Command::Demo(args) => demo::run(context, &args),
+        Command::Plan(args) => plan::run(context, &args),
         Command::Up(args) => up::run(context, &args),
         Command::Down(args) => down::run(context, &args),
         Command::Status(args) => status::run(context, &args),
@@ -46,12 +52,14 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Show(args) => show::run(context, &args),
         Command::Why(args) => why::run(context, &args),
         Command::Logs(args) => logs::run(context, &args),
+        Command::Cost(args) => cost::run(context, &args),
         Command::New(args) => new::run(context, &args),
         Command::Tell(args) => tell::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),
         Command::Abandon(args) => abandon::run(context, &args),
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),
+        Command::Inbox(args) => inbox::run(context, &args),
         Command::Comment(args) => comment::run(context, &args),
         Command::Label(args) => label::run(context, &args),
         Command::Close(args) => close::run(context, &args),
@@ -59,6 +67,8 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Export(args) => export::run(context, &args),
         Command::Backup(args) => backup::run(context, &args),
         Command::Config(args) => config::run(context, &args),
+        Command::Completions(args) => completions::run(context, &args),
+        Command::Man(args) => man::run(context, &args),
         Command::Shim(args) => shim::run(context, &args),
         Command::DemoAgent(args) => demo_agent::run(context, &args),
     }

@@ -118,6 +118,13 @@ impl Config {
         }
     }
 
+    pub fn guards(&self) -> Guards {
+        Guards {
+            min_free_memory_mb: self.guards.min_free_memory_mb,
+            min_free_disk_mb: self.guards.min_free_disk_mb,
+        }
+    }
+
     fn labels(&self) -> Labels {
         let names = self.labels.clone();
         Labels {
@@ -152,10 +159,7 @@ impl Config {
                 keep: self.ci.keep.clone(),
                 env: self.ci.env.clone(),
             },
-            guards: Guards {
-                min_free_memory_mb: self.guards.min_free_memory_mb,
-                min_free_disk_mb: self.guards.min_free_disk_mb,
-            },
+            guards: self.guards(),
             poll: self.dispatch.poll.0,
         })
     }

@@ -2,8 +2,11 @@
 
 mod agents;
 mod config;
+mod cost;
 mod event;
+mod inbox;
 mod issue;
+mod plan;
 mod queue;
 mod reply;
 mod status;
@@ -19,16 +22,19 @@ use windlass_core::time::Millis;
 
 pub use agents::{AgentLine, Agents};
 pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
+pub use cost::{Cost, CostLine};
 pub use event::{EventLine, LogLine};
+pub use inbox::{Inbox, InboxItem, SCHEMA as INBOX_SCHEMA};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
+pub use plan::{Plan, PlanCost, PlanLine, SCHEMA as PLAN_SCHEMA};
 pub use queue::{
     FlakyTest, PauseView, Queue, QueueAlarm, QueueBuild, QueueDay, QueueEntry, QueueTest,
     SCHEMA as QUEUE_SCHEMA, SlotsView,
 };
 pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
 pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
-pub use status::{ConfigState, DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
+pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
 
@@ -68,10 +74,13 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (agents::SCHEMA, schema_for!(Agents)),
         (config::SCHEMA, schema_for!(Checked)),
         (config::SHOW_SCHEMA, schema_for!(ConfigShow)),
+        (cost::SCHEMA, schema_for!(Cost)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
+        (inbox::SCHEMA, schema_for!(Inbox)),
         (issue::LIST_SCHEMA, schema_for!(Issues)),
         (issue::SHOW_SCHEMA, schema_for!(Show)),
+        (plan::SCHEMA, schema_for!(Plan)),
         (queue::SCHEMA, schema_for!(Queue)),
         (reply::ANSWER_SCHEMA, schema_for!(Answered)),
         (reply::DOWN_SCHEMA, schema_for!(DownReply)),

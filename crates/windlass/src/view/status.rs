@@ -17,6 +17,7 @@ pub struct Status {
     pub daemon: DaemonView,
     /// A person has paused it.
     pub paused: bool,
+    pub paused_since: Option<Stamp>,
     pub needs_you: Vec<TaskLine>,
     pub working: Working,
     /// Tasks that hold no slot: they wait for CI, the critic, a slot or the provider.
@@ -31,6 +32,16 @@ pub struct Status {
     /// Commands that the daemon has not seen yet.
     pub commands_waiting: usize,
     pub config: ConfigState,
+    pub host: Host,
+}
+
+/// What the machine has left, and below what nothing new is started; none where the system does not say.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Host {
+    pub free_memory_mb: Option<u64>,
+    pub min_free_memory_mb: u64,
+    pub free_disk_mb: Option<u64>,
+    pub min_free_disk_mb: u64,
 }
 
 /// How the configuration on the disk stands to the one in force.
@@ -68,6 +79,10 @@ pub struct Today {
     pub closed: usize,
     pub abandoned: usize,
     pub cost_micro_usd: u64,
+    /// Of it, what no task asked for.
+    pub idle_micro_usd: u64,
+    /// Of all that the agents read, what came from the provider's cache.
+    pub cache_hit_percent: Option<u64>,
     /// The cost is what the agents' programs say.
     pub estimated: bool,
 }

@@ -106,10 +106,10 @@ fn what_is_not_there_is_said() {
 fn without_a_daemon_commands_are_kept_for_it() {
     let machine = Machine::with_project();
     assert_eq!(machine.run(&["new", "one"]).code, 0);
-    let view = machine.json(&["tell", "1", "hello"]);
+    let view = machine.json_with(&["tell", "1", "hello"], 5);
     assert_eq!((&view["schema"], &view["status"]), (&json!("windlass.answer/1"), &json!("waiting")));
     let ran = machine.run(&["pause"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "will be carried out when the factory is up\n"));
+    assert_eq!((ran.code, ran.out.as_str()), (5, "will be carried out when the factory is up\n"));
     assert_eq!(machine.json(&["status"])["commands_waiting"], 2);
 }
 

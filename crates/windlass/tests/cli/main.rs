@@ -4,8 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod config;
+mod follow;
 mod init;
 mod issues;
+mod look;
 mod memory;
 mod output;
 mod queue;

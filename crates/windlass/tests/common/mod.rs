@@ -111,8 +111,13 @@ impl Machine {
 
     /// The one JSON object that the command prints.
     pub fn json(&self, args: &[&str]) -> Value {
+        self.json_with(args, 0)
+    }
+
+    /// The same from a command that ends with this code.
+    pub fn json_with(&self, args: &[&str], code: i32) -> Value {
         let ran = self.run(&[args, &["--json"]].concat());
-        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        assert_eq!(ran.code, code, "{args:?}: {ran:?}");
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", ran.out))
     }
 
