@@ -1,6 +1,7 @@
 //! Measurements by name. Each is a module with a `measure` that fills a sheet; `./bench` runs one.
 
 pub mod agents;
+mod cli;
 pub mod error;
 pub mod factory;
 pub mod figures;
@@ -41,7 +42,7 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 4] = [
+pub const BENCHES: [Bench; 5] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -56,6 +57,11 @@ pub const BENCHES: [Bench; 4] = [
         name: "landing",
         what: "32 branches on real git: their chain, a landing, and recovery from SIGKILL at each of its points",
         measure: landing::measure,
+    },
+    Bench {
+        name: "cli",
+        what: "status, events and help with ten thousand tasks and a million events, beside `git log`",
+        measure: cli::measure,
     },
     Bench {
         name: "proof",

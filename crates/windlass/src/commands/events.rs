@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::id::IssueNumber;
 use windlass_core::text::one_line;
-use windlass_store::{EventQuery, LoggedEvent, Store};
+use windlass_store::{EventQuery, LoggedEvent, SqliteStore, Store};
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::project::Project;
 use crate::text::clock;
-use crate::view::EventLine;
+use crate::view::{EventLine, raw_line};
 
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -76,21 +76,29 @@ fn newest(store: &dyn Store, query: &mut EventQuery, out: &mut Out) -> Result<()
     out.flush()
 }
 
-fn print(store: &dyn Store, query: &EventQuery, out: &mut Out) -> Result<(), CliError> {
-    let mut failed = None;
-    store.for_each_event(query, &mut |event| match show(out, &event) {
+fn print(store: &SqliteStore, query: &EventQuery, out: &mut Out) -> Result<(), CliError> {
+    let mut shown = Ok(());
+    let go_on = |shown: &Result<(), CliError>| match shown {
         Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or_else(|| out.flush(), Err)
+        Err(_) => ControlFlow::Break(()),
+    };
+    if out.is_json() {
+        store.for_each_raw_event(query, &mut |event| {
+            shown = out.line(&raw_line(&event));
+            go_on(&shown)
+        })?;
+    } else {
+        store.for_each_event(query, &mut |event| {
+            shown = show(out, &event);
+            go_on(&shown)
+        })?;
+    }
+    shown.and_then(|()| out.flush())
 }
 
 /// Until somebody stops us.
 fn follow(
-    store: &dyn Store,
+    store: &SqliteStore,
     mut query: EventQuery,
     out: &mut Out,
     interrupt: &Interrupt,

@@ -23,7 +23,7 @@ use windlass_core::time::Millis;
 pub use agents::{AgentLine, Agents};
 pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
 pub use cost::{Cost, CostLine};
-pub use event::{EventLine, LogLine};
+pub use event::{EventLine, LogLine, raw_line};
 pub use inbox::{Inbox, InboxItem, SCHEMA as INBOX_SCHEMA};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};

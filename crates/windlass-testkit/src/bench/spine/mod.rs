@@ -8,6 +8,8 @@ mod phases;
 mod size;
 mod stored;
 
+pub use stored::{TASKS, fill};
+
 use super::error::BenchError;
 use super::place::Place;
 use super::sheet::Sheet;
