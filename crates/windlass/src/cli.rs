@@ -12,9 +12,9 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, down, events,
-    export, inbox, init, issues, label, logs, man, new, pause, plan, queue, resume, retry, shim, show,
-    status, tell, up, why,
+    abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, doctor, down,
+    events, export, inbox, init, issues, label, logs, man, new, pause, plan, queue, resume, retry, shim,
+    show, status, tell, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -72,6 +72,7 @@ pub enum Command {
     Init(init::Args),
     Demo(demo::Args),
     Plan(plan::Args),
+    Doctor(doctor::Args),
     Up(up::Args),
     Down(down::Args),
     Status(status::Args),

@@ -81,6 +81,11 @@ impl SqliteStore {
         self.with_reader(|conn| backup::backup(conn, to))
     }
 
+    /// Reads all of it and says what is wrong.
+    pub fn check_integrity(&self) -> Result<(), StoreError> {
+        self.with_reader(backup::integrity)
+    }
+
     /// Writes every row of every table, as of one moment, as lines of JSON.
     pub fn export(&self, out: &mut dyn std::io::Write) -> Result<(), StoreError> {
         self.with_reader(|conn| export::export(conn, out))

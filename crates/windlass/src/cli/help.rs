@@ -9,7 +9,7 @@ use crate::exit::Exit;
 
 /// The commands by what one wants; within a group in the order in which one meets them.
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Begin", &["init", "demo", "plan", "up", "down"]),
+    ("Begin", &["init", "demo", "plan", "doctor", "up", "down"]),
     ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "cost"]),
     ("Act", &["new", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"]),
     ("Set", &["config"]),

@@ -11,6 +11,7 @@ pub mod config;
 pub mod cost;
 pub mod demo;
 pub mod demo_agent;
+pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod export;
@@ -43,6 +44,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Init(args) => init::run(context, &args),
         Command::Demo(args) => demo::run(context, &args),
         Command::Plan(args) => plan::run(context, &args),
+        Command::Doctor(args) => doctor::run(context, &args),
         Command::Up(args) => up::run(context, &args),
         Command::Down(args) => down::run(context, &args),
         Command::Status(args) => status::run(context, &args),

@@ -3,6 +3,7 @@
 mod agents;
 mod config;
 mod cost;
+mod doctor;
 mod event;
 mod inbox;
 mod issue;
@@ -23,6 +24,7 @@ use windlass_core::time::Millis;
 pub use agents::{AgentLine, Agents};
 pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
 pub use cost::{Cost, CostLine};
+pub use doctor::{Check, CheckResult, Doctor};
 pub use event::{EventLine, LogLine, raw_line};
 pub use inbox::{Inbox, InboxItem, SCHEMA as INBOX_SCHEMA};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
@@ -75,6 +77,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (config::SCHEMA, schema_for!(Checked)),
         (config::SHOW_SCHEMA, schema_for!(ConfigShow)),
         (cost::SCHEMA, schema_for!(Cost)),
+        (doctor::SCHEMA, schema_for!(Doctor)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
         (inbox::SCHEMA, schema_for!(Inbox)),

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod config;
+mod doctor;
 mod follow;
 mod init;
 mod issues;
