@@ -137,6 +137,22 @@ impl Factory {
         }
     }
 
+    /// One round: hears what is to hear, does what is to do, and leaves agents and builds to themselves.
+    pub fn tick(mut self) -> Result<(), EngineError> {
+        self.heart.begin(clock::now(), std::process::id());
+        loop {
+            let turn = self.heart.turn(clock::now())?;
+            if let Some(how) = self.heart.stopping() {
+                return self.end(how);
+            }
+            if !turn.wrote && self.heart.is_settled() {
+                return self.end(Stopping::Leave);
+            }
+            let patience = if turn.wrote { Duration::ZERO } else { until(turn.wake) };
+            self.listen(patience)?;
+        }
+    }
+
     /// Waits for the first cause, then takes what else is there.
     fn listen(&mut self, patience: Duration) -> Result<(), StoreError> {
         let first = match self.heard.recv_timeout(patience) {

@@ -234,6 +234,13 @@ impl Heart {
         !(reading || asking || living || self.restless || !self.book.builds.is_empty())
     }
 
+    /// Whether every issue was looked at and no effect is under way: what is left waits for somebody else, or for
+    /// another try later.
+    pub(crate) fn is_settled(&self) -> bool {
+        let reading = self.backlog.reading || self.knocked || !self.backlog.complete;
+        !(reading || self.queue.linking || self.outbox.is_busy())
+    }
+
     /// When something has to be done if nobody says anything.
     fn wake(&self, now: Millis) -> Millis {
         let policy = &self.settings.policy;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use windlass_core::id::Recipe;
+use windlass_core::id::{IssueNumber, Recipe};
 use windlass_core::policy::Policy;
 use windlass_core::time::Span;
 
@@ -24,6 +24,8 @@ pub struct Settings {
     pub guards: Guards,
     /// How often the forge is read when nothing wakes us.
     pub poll: Span,
+    /// No other issue is taken than this one; whatever is under way goes on.
+    pub only: Option<IssueNumber>,
 }
 
 #[derive(Debug, Clone)]

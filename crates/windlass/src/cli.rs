@@ -13,8 +13,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, doctor, down,
-    events, export, inbox, init, issues, label, logs, man, new, pause, plan, queue, resume, retry, shim,
-    show, status, tell, up, why,
+    events, export, gc, inbox, init, issues, label, logs, man, new, pause, plan, queue, report, resume,
+    retry, run, service, shim, show, status, tell, tick, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -75,6 +75,7 @@ pub enum Command {
     Doctor(doctor::Args),
     Up(up::Args),
     Down(down::Args),
+    Service(service::Args),
     Status(status::Args),
     Agents(agents::Args),
     Queue(queue::Args),
@@ -84,6 +85,7 @@ pub enum Command {
     Logs(logs::Args),
     Cost(cost::Args),
     New(new::Args),
+    Run(run::Args),
     Tell(tell::Args),
     Retry(retry::Args),
     Abandon(abandon::Args),
@@ -96,9 +98,12 @@ pub enum Command {
     Events(events::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Gc(gc::Args),
+    Report(report::Args),
     Config(config::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Tick(tick::Args),
     Shim(shim::Args),
     DemoAgent(demo_agent::Args),
 }

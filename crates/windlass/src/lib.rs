@@ -19,6 +19,7 @@ mod interrupt;
 mod leftovers;
 mod out;
 mod project;
+mod redact;
 mod text;
 mod train;
 mod view;

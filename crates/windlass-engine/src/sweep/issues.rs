@@ -130,8 +130,8 @@ impl Heart {
             true | false => self.outside.room(),
         };
         let live: Vec<&Task> = self.book.tasks.values().collect();
-        let situation =
-            Situation { now, issues: &self.backlog.issues, live: &live, ended: &self.book.ended, hold };
+        let (issues, only) = (&self.backlog.issues, self.settings.only);
+        let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };
         schedule::decide(&self.settings.policy, &situation)
     }
 

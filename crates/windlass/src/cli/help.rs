@@ -9,11 +9,14 @@ use crate::exit::Exit;
 
 /// The commands by what one wants; within a group in the order in which one meets them.
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Begin", &["init", "demo", "plan", "doctor", "up", "down"]),
+    ("Begin", &["init", "demo", "plan", "doctor", "up", "down", "service"]),
     ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "cost"]),
-    ("Act", &["new", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"]),
+    (
+        "Act",
+        &["new", "run", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"],
+    ),
     ("Set", &["config"]),
-    ("Data", &["events", "export", "backup"]),
+    ("Data", &["events", "export", "backup", "gc", "report", "tick"]),
 ];
 
 pub fn command() -> clap::Command {

@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod export;
+pub mod gc;
 pub mod inbox;
 pub mod init;
 pub mod issues;
@@ -25,12 +26,16 @@ pub mod new;
 pub mod pause;
 pub mod plan;
 pub mod queue;
+pub mod report;
 pub mod resume;
 pub mod retry;
+pub mod run;
+pub mod service;
 pub mod shim;
 pub mod show;
 pub mod status;
 pub mod tell;
+pub mod tick;
 pub mod up;
 pub mod why;
 
@@ -47,6 +52,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Doctor(args) => doctor::run(context, &args),
         Command::Up(args) => up::run(context, &args),
         Command::Down(args) => down::run(context, &args),
+        Command::Service(args) => service::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Agents(args) => agents::run(context, &args),
         Command::Queue(args) => queue::run(context, &args),
@@ -56,6 +62,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Logs(args) => logs::run(context, &args),
         Command::Cost(args) => cost::run(context, &args),
         Command::New(args) => new::run(context, &args),
+        Command::Run(args) => run::run(context, &args),
         Command::Tell(args) => tell::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),
         Command::Abandon(args) => abandon::run(context, &args),
@@ -68,9 +75,12 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Events(args) => events::run(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::Backup(args) => backup::run(context, &args),
+        Command::Gc(args) => gc::run(context, &args),
+        Command::Report(args) => report::run(context, &args),
         Command::Config(args) => config::run(context, &args),
         Command::Completions(args) => completions::run(context, &args),
         Command::Man(args) => man::run(context, &args),
+        Command::Tick(args) => tick::run(context, &args),
         Command::Shim(args) => shim::run(context, &args),
         Command::DemoAgent(args) => demo_agent::run(context, &args),
     }

@@ -45,7 +45,7 @@ fn look(project: &Project, now: Millis) -> Result<Plan, CliError> {
         let live: Vec<&Task> = live.iter().collect();
         let ended = ended(&store, &issues, &live)?;
         let hold = hold(project, &store)?;
-        let situation = Situation { now, issues: &candidates, live: &live, ended: &ended, hold };
+        let situation = Situation { now, issues: &candidates, live: &live, ended: &ended, hold, only: None };
         schedule::decide(&project.config.policy(), &situation)
     };
     let line = |number: IssueNumber, says: String| PlanLine {

@@ -20,11 +20,18 @@ pub struct Args {
     /// Stay here, with the log on stderr
     #[arg(long)]
     foreground: bool,
+    /// Do nothing if a person took the factory down; for what starts it by itself
+    #[arg(long)]
+    unless_stopped: bool,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find_with(context, Tolerance::None)?;
     let settings = project.settings()?;
+    if args.unless_stopped && project.layout.down_mark().exists() {
+        context.out.talk("a person took the factory down; windlass up starts it again");
+        return Ok(Exit::Ok);
+    }
     let found = daemon::look_twice(project.layout.state())?;
     if args.foreground {
         return match found {

@@ -161,6 +161,7 @@ impl Config {
             },
             guards: self.guards(),
             poll: self.dispatch.poll.0,
+            only: None,
         })
     }
 }

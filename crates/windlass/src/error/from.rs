@@ -131,3 +131,16 @@ fn with_cause(failed: CliError, error: &dyn std::error::Error) -> CliError {
     causes.dedup();
     if causes.is_empty() { failed } else { failed.why(causes.join(": ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forge_that_says_no_or_not_now_has_a_code_of_its_own() {
+        let refused = ForgeError::Refused { tried: "x", source: "no".into() };
+        let limited = ForgeError::Limited { tried: "x", retry_after: windlass_core::time::Span::secs(1) };
+        assert_eq!(CliError::from(refused).exit.code(), 4);
+        assert_eq!(CliError::from(limited).exit.code(), 10);
+    }
+}

@@ -5,11 +5,13 @@ mod config;
 mod cost;
 mod doctor;
 mod event;
+mod gc;
 mod inbox;
 mod issue;
 mod plan;
 mod queue;
 mod reply;
+mod run;
 mod status;
 mod task;
 mod why;
@@ -26,6 +28,7 @@ pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
 pub use cost::{Cost, CostLine};
 pub use doctor::{Check, CheckResult, Doctor};
 pub use event::{EventLine, LogLine, raw_line};
+pub use gc::{Gc, GcItem, SCHEMA as GC_SCHEMA};
 pub use inbox::{Inbox, InboxItem, SCHEMA as INBOX_SCHEMA};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
@@ -36,6 +39,7 @@ pub use queue::{
 };
 pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
 pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use run::{Run, SCHEMA as RUN_SCHEMA};
 pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
@@ -80,6 +84,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (doctor::SCHEMA, schema_for!(Doctor)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
+        (gc::SCHEMA, schema_for!(Gc)),
         (inbox::SCHEMA, schema_for!(Inbox)),
         (issue::LIST_SCHEMA, schema_for!(Issues)),
         (issue::SHOW_SCHEMA, schema_for!(Show)),
@@ -91,6 +96,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (reply::NEW_SCHEMA, schema_for!(NewReply)),
         (reply::SCHEMA, schema_for!(Reply)),
         (reply::UP_SCHEMA, schema_for!(UpReply)),
+        (run::SCHEMA, schema_for!(Run)),
         (status::SCHEMA, schema_for!(Status)),
         (why::SCHEMA, schema_for!(Why)),
     ])

@@ -8,6 +8,7 @@ mod doctor;
 mod follow;
 mod init;
 mod issues;
+mod keep;
 mod look;
 mod memory;
 mod output;

@@ -40,7 +40,7 @@ pub fn task(issue: u64, state: State) -> Task {
     task
 }
 
-fn identity(task: &Task) -> Identity {
+pub fn identity(task: &Task) -> Identity {
     Identity {
         role: Role::Dev,
         name: task.session.clone(),

@@ -18,5 +18,6 @@ mod kill;
 mod people;
 mod queue;
 mod recovery;
+mod run;
 mod state;
 mod works;
