@@ -43,6 +43,8 @@ pub enum StoreError {
     NotFound { path: PathBuf },
     #[error("others can write to `{}` (mode {mode:04o})", .path.display())]
     Permissions { path: PathBuf, mode: u32 },
+    #[error("`{}` belongs to user {owner}, and we are user {us}", .path.display())]
+    Foreign { path: PathBuf, owner: u32, us: u32 },
     #[error("`{}` is already there", .path.display())]
     Exists { path: PathBuf },
     #[error("the writer of the database has stopped")]
@@ -74,6 +76,7 @@ impl StoreError {
             | Self::ClientOnly { .. }
             | Self::NotFound { .. }
             | Self::Permissions { .. }
+            | Self::Foreign { .. }
             | Self::Exists { .. }
             | Self::Stopped
             | Self::Unreadable { .. }
@@ -107,6 +110,9 @@ impl StoreError {
                 Some("make the state folder and the database writable for this user".into())
             }
             Self::Permissions { path, .. } => Some(format!("run `chmod go-w '{}'`", path.display())),
+            Self::Foreign { owner, .. } => {
+                Some(format!("run it as user {owner}, or name a folder of your own with WINDLASS_STATE_DIR"))
+            }
             Self::NotFound { .. } => Some("start the daemon, or check the state folder".into()),
             Self::Exists { .. } => Some("choose another name".into()),
             Self::Lost { .. }

@@ -25,11 +25,28 @@ impl Checkout {
     pub fn find(search_path: &str, folder: &Path) -> Result<Self, CliError> {
         let asked = git(search_path, folder, &["rev-parse", "--show-toplevel"])?;
         if asked.code() != 0 {
-            return Err(not_git(folder).why(String::from_utf8_lossy(&asked.stderr).trim().to_owned()));
+            let why = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
+            let bare = git(search_path, folder, &["rev-parse", "--is-bare-repository"])?;
+            if bare.stdout.starts_with(b"true") {
+                return Err(not_git(folder)
+                    .why("it is a bare repository")
+                    .next("git clone it, and go there"));
+            }
+            return Err(not_git(folder).why(why));
         }
         let root = PathBuf::from(String::from_utf8_lossy(&asked.stdout).trim_end_matches('\n'));
         let root = root.canonicalize().map_err(|source| CliError::io("use", &root, source))?;
         Ok(Self { root, search_path: search_path.to_owned() })
+    }
+
+    /// Work is merged by its history, so all of it must be there.
+    pub fn must_be_whole(&self) -> Result<(), CliError> {
+        if self.ask(&["rev-parse", "--is-shallow-repository"])?.as_deref() != Some("true") {
+            return Ok(());
+        }
+        Err(CliError::new("shallow", Exit::Failed, format!("`{}` is a shallow clone", self.root.display()))
+            .why("a part of its history is missing")
+            .next("git fetch --unshallow"))
     }
 
     /// The branch that was named, else the one that others call the main one, else the one that is checked out.

@@ -12,7 +12,7 @@ use super::migrate;
 use super::pool::Pool;
 use super::writer::Writer;
 use super::{Access, LEASE};
-use crate::error::{StoreError, classify, fault};
+use crate::error::{StoreError, classify, fault, io_fault};
 
 const BUSY: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 20;
@@ -47,6 +47,8 @@ pub(super) fn read_only(state_dir: &Path) -> Result<Access, StoreError> {
     if !exists(&path)? {
         return Err(StoreError::NotFound { path });
     }
+    let found = state_dir.metadata().map_err(io_fault(state_dir, "look at the state folder"))?;
+    folder::must_be_ours(state_dir, &found)?;
     let readers = Pool::new(path.clone());
     let (found, known) = (readers.with(migrate::refuse_newer)?, migrate::known());
     if found < known {

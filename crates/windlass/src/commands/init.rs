@@ -40,6 +40,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let from = project::folder(context)?;
     let checkout = Checkout::find(&context.around.search_path, &from)?;
+    checkout.must_be_whole()?;
     let file = checkout.root.join(FILE);
     let layout = Layout::new(project::state_folder(context, &checkout.root)?);
     let reply = if file.exists() {

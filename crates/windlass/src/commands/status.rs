@@ -5,6 +5,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use windlass_core::id::TaskId;
+use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
 use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble, room};
@@ -94,6 +95,17 @@ fn host(project: &Project) -> Host {
     }
 }
 
+/// When the newest daemon started, and which program it is.
+fn started(store: &dyn Store) -> Result<Option<(Millis, String)>, CliError> {
+    let kinds = vec!["daemon_started".to_owned()];
+    let query = EventQuery { kinds, limit: Some(1), newest_first: true, ..EventQuery::default() };
+    let event = store.events(&query)?.into_iter().next();
+    Ok(event.and_then(|event| match event.entry.fact {
+        Fact::Factory(FactoryFact::DaemonStarted { version, .. }) => Some((event.entry.at, version)),
+        Fact::Factory(_) | Fact::Task(_) => None,
+    }))
+}
+
 /// When something of these kinds happened last.
 fn newest(store: &dyn Store, kinds: &[&str]) -> Result<Option<Millis>, CliError> {
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
@@ -114,12 +126,13 @@ fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, Cl
         Daemon::Down => ("down", None),
         Daemon::Unknown => ("unknown", None),
     };
-    let started_at = if word == "up" { newest(store, &["daemon_started"])? } else { None };
+    let started = if word == "up" { started(store)? } else { None };
     let stopped_by = std::fs::read_to_string(project.layout.down_mark()).ok();
     Ok(DaemonView {
         state: word,
         pid,
-        started_at: started_at.map(Stamp),
+        started_at: started.as_ref().map(|(at, _)| Stamp(*at)),
+        version: started.map(|(_, version)| version),
         last_event_at: newest(store, &[])?.map(Stamp),
         stopped_by: stopped_by.map(|text| windlass_core::text::one_line(&text, 100)),
     })

@@ -20,7 +20,9 @@ impl From<StoreError> for CliError {
             StoreError::Corrupt { .. } | StoreError::Unreadable { .. } => "store-damaged",
             StoreError::Full { .. } => "disk-full",
             StoreError::Busy { .. } => "store-busy",
-            StoreError::ReadOnly { .. } | StoreError::Permissions { .. } => "store-permissions",
+            StoreError::ReadOnly { .. } | StoreError::Permissions { .. } | StoreError::Foreign { .. } => {
+                "store-permissions"
+            }
             StoreError::NotFound { .. } => "no-state",
             StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
                 return Self::nobody_reads();
@@ -38,9 +40,12 @@ impl From<StoreError> for CliError {
         };
         let exit = if code == "no-state" { Exit::NotFound } else { Exit::Failed };
         let failed = Self::new(code, exit, error.to_string());
-        let failed = match error.hint() {
-            Some(hint) => failed.next(hint),
-            None => failed,
+        let failed = match (error.hint(), &error) {
+            (Some(hint), _) => failed.next(hint),
+            (None, StoreError::Io { .. }) => {
+                failed.next("check the disk and the folder, or name another one with WINDLASS_STATE_DIR")
+            }
+            (None, _) => failed,
         };
         with_cause(failed, &error)
     }

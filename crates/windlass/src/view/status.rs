@@ -62,6 +62,8 @@ pub struct DaemonView {
     pub pid: Option<u32>,
     pub started_at: Option<Stamp>,
     pub last_event_at: Option<Stamp>,
+    /// Of the program that runs, if it is up.
+    pub version: Option<String>,
     /// Who took it down, if a person did.
     pub stopped_by: Option<String>,
 }

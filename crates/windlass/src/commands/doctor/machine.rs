@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use windlass_adapters::process::{Full, Limits, capture};
 
+use windlass_core::time::Millis;
+
 use crate::context::Context;
 use crate::view::{Check, Stamp};
 
@@ -15,7 +17,7 @@ const BEFORE_US: i64 = 1_704_067_200_000;
 const LIMITS: Limits = Limits { time: Duration::from_secs(20), stdout: 1 << 16, when_full: Full::Cut };
 
 pub fn checks(context: &Context) -> Vec<Check> {
-    vec![git(&context.around.search_path), clock(), home(context)]
+    vec![git(&context.around.search_path), clock(windlass_engine::now()), home(context)]
 }
 
 fn git(search_path: &str) -> Check {
@@ -41,8 +43,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
     Some((parts.next()??, parts.next()??))
 }
 
-fn clock() -> Check {
-    let now = windlass_engine::now();
+fn clock(now: Millis) -> Check {
     if now.0 < BEFORE_US {
         let says = format!("it is said to be {}", Stamp(now));
         return Check::fail("clock", says, "set the clock; deadlines and ages are read off it");
@@ -65,6 +66,16 @@ fn home(context: &Context) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_in_1970_is_a_failure() {
+        let check = clock(Millis(60_000));
+        assert!(
+            check.result == crate::view::CheckResult::Fail && check.says.contains("1970-01-01"),
+            "{check:?}"
+        );
+        assert_eq!(clock(windlass_engine::now()).result, crate::view::CheckResult::Ok);
+    }
 
     #[test]
     fn versions_are_read_as_git_says_them() {

@@ -118,7 +118,16 @@ fn daemon(style: Style, view: &Status, now: Millis) -> String {
         ("up", started) => {
             let since = started.map_or_else(|| "unknown".into(), |at| age(now, at.0));
             let pid = daemon.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-            format!("{} {since}{pid} · {last}", style.green("up"))
+            let ours = env!("CARGO_PKG_VERSION");
+            let other = daemon.version.as_ref().filter(|version| *version != ours).map_or_else(
+                String::new,
+                |theirs| {
+                    style.yellow(&format!(
+                        " · it is version {theirs}, this is {ours}: windlass down && windlass up"
+                    ))
+                },
+            );
+            format!("{} {since}{pid} · {last}{other}", style.green("up"))
         }
         ("down", _) => {
             let by = daemon.stopped_by.as_ref().map_or_else(String::new, |by| format!(", stopped by {by}"));
