@@ -47,6 +47,10 @@ pub enum StoreError {
     Foreign { path: PathBuf, owner: u32, us: u32 },
     #[error("`{}` is already there", .path.display())]
     Exists { path: PathBuf },
+    #[error("line {line} is not of an export: {why}")]
+    NotAnExport { line: u64, why: String },
+    #[error("there are records already, in `{table}`")]
+    NotEmpty { table: String },
     #[error("the writer of the database has stopped")]
     Stopped,
     #[error("cannot {tried}: a row does not read as this program wrote it")]
@@ -78,6 +82,8 @@ impl StoreError {
             | Self::Permissions { .. }
             | Self::Foreign { .. }
             | Self::Exists { .. }
+            | Self::NotAnExport { .. }
+            | Self::NotEmpty { .. }
             | Self::Stopped
             | Self::Unreadable { .. }
             | Self::Io { .. }
@@ -115,6 +121,12 @@ impl StoreError {
             }
             Self::NotFound { .. } => Some("start the daemon, or check the state folder".into()),
             Self::Exists { .. } => Some("choose another name".into()),
+            Self::NotAnExport { .. } => {
+                Some("nothing was changed; make it with `windlass export FILE`".into())
+            }
+            Self::NotEmpty { .. } => {
+                Some("nothing was changed; import into a new state: `--state DIR`".into())
+            }
             Self::Lost { .. }
             | Self::AlreadyClaimed { .. }
             | Self::Duplicate { .. }

@@ -13,8 +13,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, doctor, down,
-    events, export, gc, inbox, init, issues, label, logs, man, new, pause, plan, queue, report, resume,
-    retry, run, service, shim, show, status, tell, tick, up, why,
+    events, export, gc, import, inbox, init, issues, label, logs, man, new, pause, plan, queue, report,
+    resume, retry, run, service, shim, show, status, tell, tick, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -97,6 +97,7 @@ pub enum Command {
     Close(close::Args),
     Events(events::Args),
     Export(export::Args),
+    Import(import::Args),
     Backup(backup::Args),
     Gc(gc::Args),
     Report(report::Args),

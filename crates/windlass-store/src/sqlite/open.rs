@@ -32,6 +32,18 @@ pub(super) fn daemon(state_dir: &Path, holder: &str, now: Millis) -> Result<Acce
     Ok(Access::Daemon { writer: Writer::start(conn, epoch)?, readers: Pool::new(path), epoch, _lock: lock })
 }
 
+/// A connection for one who must be the only one to write, and its hold on the folder.
+pub(super) fn alone(state_dir: &Path) -> Result<(Connection, DaemonLock), StoreError> {
+    folder::prepare(state_dir)?;
+    let opening = folder::begin_opening(state_dir)?;
+    let lock = folder::lock_as_daemon(state_dir, &opening)?;
+    let path = folder::database(state_dir);
+    folder::make_private(&path)?;
+    let conn = read_write(&path)?;
+    migrate::migrate(&conn)?;
+    Ok((conn, lock))
+}
+
 pub(super) fn client(state_dir: &Path) -> Result<Access, StoreError> {
     folder::prepare(state_dir)?;
     let path = folder::database(state_dir);

@@ -16,6 +16,7 @@ pub mod down;
 pub mod events;
 pub mod export;
 pub mod gc;
+pub mod import;
 pub mod inbox;
 pub mod init;
 pub mod issues;
@@ -74,6 +75,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Close(args) => close::run(context, &args),
         Command::Events(args) => events::run(context, &args),
         Command::Export(args) => export::run(context, &args),
+        Command::Import(args) => import::run(context, &args),
         Command::Backup(args) => backup::run(context, &args),
         Command::Gc(args) => gc::run(context, &args),
         Command::Report(args) => report::run(context, &args),

@@ -15,7 +15,8 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::HeldBy { .. } => "already-running",
-            StoreError::Exists { .. } => "exists",
+            StoreError::Exists { .. } | StoreError::NotEmpty { .. } => "exists",
+            StoreError::NotAnExport { .. } => "invalid",
             StoreError::Newer { .. } | StoreError::Older { .. } => "store-version",
             StoreError::Corrupt { .. } | StoreError::Unreadable { .. } => "store-damaged",
             StoreError::Full { .. } => "disk-full",

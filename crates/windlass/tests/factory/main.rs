@@ -17,6 +17,7 @@ mod issues;
 mod kill;
 mod people;
 mod queue;
+mod readme;
 mod recovery;
 mod run;
 mod state;
