@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, Transaction, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::export::{SCHEMA, tables};
@@ -16,29 +16,31 @@ const BOOKKEEPING: [&str; 3] = ["control", "forge_meta", "lease"];
 
 /// Says how many rows there are.
 pub(super) fn import(conn: &Connection, from: &mut dyn BufRead) -> Result<u64, StoreError> {
-    let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate).map_err(fault(conn, TRIED))?;
-    tx.pragma_update(None, "defer_foreign_keys", "ON").map_err(fault(conn, TRIED))?;
-    let tables = tables(&tx).map_err(fault(conn, TRIED))?;
-    clear(&tx, &tables)?;
+    migrate::alone(conn, TRIED, |tx| read(tx, from))
+}
+
+fn read(tx: &Transaction<'_>, from: &mut dyn BufRead) -> Result<u64, StoreError> {
+    tx.pragma_update(None, "defer_foreign_keys", "ON").map_err(fault(tx, TRIED))?;
+    let tables = tables(tx).map_err(fault(tx, TRIED))?;
+    clear(tx, &tables)?;
     let mut rows = 0;
     for (nth, line) in (1..).zip(from.lines()) {
         let bad = |why: &str| StoreError::NotAnExport { line: nth, why: why.to_owned() };
         let line = line.map_err(|error| bad(&error.to_string()))?;
         let value: Value = serde_json::from_str(&line).map_err(|error| bad(&error.to_string()))?;
         if nth == 1 {
-            head(&tx, &value).map_err(|why| bad(&why))?;
+            head(tx, &value).map_err(|why| bad(&why))?;
             continue;
         }
         let table = value["table"].as_str().filter(|name| tables.iter().any(|known| known == name));
         let table = table.ok_or_else(|| bad("it names no table that this program knows"))?;
         let row = value["row"].as_object().ok_or_else(|| bad("it has no row"))?;
-        insert(&tx, table, row).map_err(|error| bad(&error.to_string()))?;
+        insert(tx, table, row).map_err(|error| bad(&error.to_string()))?;
         rows += 1;
     }
     if rows == 0 {
         return Err(StoreError::NotAnExport { line: 1, why: "it is empty".into() });
     }
-    tx.commit().map_err(fault(conn, TRIED))?;
     Ok(rows)
 }
 
