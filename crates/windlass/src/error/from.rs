@@ -41,12 +41,11 @@ impl From<StoreError> for CliError {
         };
         let exit = if code == "no-state" { Exit::NotFound } else { Exit::Failed };
         let failed = Self::new(code, exit, error.to_string());
-        let failed = match (error.hint(), &error) {
-            (Some(hint), _) => failed.next(hint),
-            (None, StoreError::Io { .. }) => {
-                failed.next("check the disk and the folder, or name another one with WINDLASS_STATE_DIR")
-            }
-            (None, _) => failed,
+        let folder = "check the disk and the folder, or name another one with WINDLASS_STATE_DIR";
+        let failed = match error.hint() {
+            Some(hint) => failed.next(hint),
+            None if matches!(error, StoreError::Io { .. }) => failed.next(folder),
+            None => failed,
         };
         with_cause(failed, &error)
     }

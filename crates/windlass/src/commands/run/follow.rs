@@ -98,11 +98,17 @@ impl<'a> Follower<'a> {
 
 fn words(event: &LoggedEvent) -> Option<String> {
     let Fact::Factory(fact) = &event.entry.fact else { return None };
-    match fact {
-        FactoryFact::TaskMoved { to, reason, .. } => Some(format!("{to:<15} {reason}")),
-        FactoryFact::Decided { decision } => Some(format!("{:<15} {decision}", "decided")),
-        FactoryFact::Landed { commit, .. } => Some(format!("{:<15} main is {}", "landed", commit.short())),
-        FactoryFact::BuildStarted { build, .. } => Some(format!("{:<15} {build}", "build")),
-        _ => None,
+    if let FactoryFact::TaskMoved { to, reason, .. } = fact {
+        return Some(format!("{to:<15} {reason}"));
     }
+    if let FactoryFact::Decided { decision } = fact {
+        return Some(format!("{:<15} {decision}", "decided"));
+    }
+    if let FactoryFact::BuildStarted { build, .. } = fact {
+        return Some(format!("{:<15} {build}", "build"));
+    }
+    if let FactoryFact::Landed { commit, .. } = fact {
+        return Some(format!("{:<15} main is {}", "landed", commit.short()));
+    }
+    None
 }
