@@ -144,6 +144,8 @@ pub fn crash(how: &Crash) -> String {
         Crash::Vanished => "the agent vanished".into(),
         Crash::Stopped => "the factory was taken down".into(),
         Crash::Silent => "the agent showed no sign of work".into(),
+        Crash::ConversationLost => "the conversation could not be resumed".into(),
+        Crash::ContextFull => "the conversation is too long for the model".into(),
         Crash::Provider { what } => format!("the provider failed: {}", one_line(what, 200)),
     }
 }
@@ -159,6 +161,20 @@ pub fn escalation(reason: &str) -> String {
     } else {
         one_line(reason, 1_000)
     }
+}
+
+pub fn provider_refuses(what: &str) -> String {
+    format!(
+        "The provider does not work for us: {}. Mend the key, the rights or the bill, then answer; the session goes on.",
+        one_line(what, 300)
+    )
+}
+
+pub fn provider_is_down(times: u32, what: &str) -> String {
+    format!(
+        "The provider failed {times} times in a row, last with: {}. Answer to try again.",
+        one_line(what, 300)
+    )
 }
 
 pub fn effect_failed(effect: &str, why: &str) -> String {

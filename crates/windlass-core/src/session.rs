@@ -59,6 +59,9 @@ pub struct Identity {
     pub phase_mark: Option<String>,
     /// How far the shim's facts were read.
     pub facts_read: u64,
+    /// What the conversation has cost so far, as its agent last said.
+    #[serde(default)]
+    pub cost_seen_micro_usd: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

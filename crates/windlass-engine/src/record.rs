@@ -303,6 +303,7 @@ impl Book {
             head,
             phase_mark: None,
             facts_read: 0,
+            cost_seen_micro_usd: 0,
         };
         self.save_identity(identity);
         let fact = FactoryFact::AgentRegistered { session: name.clone(), role, predecessor };

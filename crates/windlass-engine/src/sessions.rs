@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use windlass_adapters::agent;
 use windlass_adapters::shim::client;
-use windlass_adapters::shim::{End, Fact};
+use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
+use windlass_core::id::SessionId;
 use windlass_core::phase::{self, Read};
 use windlass_core::session::{Identity, Process, Role};
-use windlass_core::task::{Crash, Event};
-use windlass_core::verdict;
+use windlass_core::task::{Crash, Event, Trouble};
+use windlass_core::time::Millis;
+use windlass_core::{text, verdict};
 use windlass_store::UsageRow;
 
 use crate::layout::Layout;
@@ -88,12 +91,15 @@ fn read_facts(papers: &Papers, look: &mut Look) {
     for (at, fact) in facts.iter().enumerate().skip(read) {
         match fact {
             Fact::Started { pid, .. } => look.identity.pid = u32::try_from(*pid).ok(),
-            Fact::TurnEnded { end, .. } => {
-                look.usage.extend(usage(&look.identity, &facts[..=at]));
+            Fact::TurnEnded { end, at: ended, .. } => {
                 if let End::Result(result) = end {
-                    look.identity.session_id = result.session_id.clone().or(look.identity.session_id.take());
+                    look.usage.extend(usage(&mut look.identity, result, *ended));
+                    look.identity.session_id = match agent::trouble(result) {
+                        Some(agent::Trouble::ConversationLost) => None,
+                        Some(_) | None => result.session_id.clone().or(look.identity.session_id.take()),
+                    };
                 }
-                let event = turn_ended(&look.identity, end, papers.stopped);
+                let event = turn_ended(&look.identity, end, *ended, papers.stopped);
                 // Who has heard the next word already, or is about to, has not fallen silent.
                 let goes_on =
                     look.unheard || facts[at..].iter().any(|fact| matches!(fact, Fact::Delivered { .. }));
@@ -108,20 +114,42 @@ fn read_facts(papers: &Papers, look: &mut Look) {
     look.identity.facts_read = facts.len() as u64;
 }
 
-fn turn_ended(identity: &Identity, end: &End, stopped: bool) -> Event {
+fn turn_ended(identity: &Identity, end: &End, at: Millis, stopped: bool) -> Event {
     let session = identity.name.clone();
-    let crash = match end {
-        End::Exit(0) => None,
-        End::Result(result) if !result.is_error => None,
-        End::Exit(_) | End::Signal(_) | End::Result(_) if stopped => Some(Crash::Stopped),
-        End::Exit(code) => Some(Crash::Exited { code: *code }),
-        End::Signal(signal) => Some(Crash::Killed { signal: *signal }),
-        End::Result(_) => Some(Crash::Provider { what: "the turn ended with an error".into() }),
+    let how = match end {
+        End::Exit(0) => return Event::TurnEnded { session },
+        End::Result(result) if !result.is_error => return Event::TurnEnded { session },
+        End::Exit(_) | End::Signal(_) | End::Result(_) if stopped => Crash::Stopped,
+        End::Exit(code) => Crash::Exited { code: *code },
+        End::Signal(signal) => Crash::Killed { signal: *signal },
+        End::Result(result) => return turn_failed(session, result, at),
     };
-    match crash {
-        None => Event::TurnEnded { session },
-        Some(how) => Event::AgentCrashed { session, how },
+    Event::AgentCrashed { session, how }
+}
+
+/// The agent has ended its turn with an error, and lives: what now depends on whose fault it is.
+fn turn_failed(session: SessionId, result: &TurnResult, at: Millis) -> Event {
+    let what = result.failure.as_ref().map_or_else(|| "the turn ended with an error".into(), failure);
+    let crashed = |how| Event::AgentCrashed { session: session.clone(), how };
+    match agent::trouble(result) {
+        None | Some(agent::Trouble::TurnsSpent) => Event::TurnEnded { session },
+        Some(agent::Trouble::Limit { until: Some(until) }) if until > at => {
+            Event::LimitHit { session, until, what }
+        }
+        Some(agent::Trouble::Limit { .. } | agent::Trouble::Passing) => {
+            Event::ProviderFailed { session, trouble: Trouble::Passing, what }
+        }
+        Some(agent::Trouble::NeedsPerson) => {
+            Event::ProviderFailed { session, trouble: Trouble::NeedsPerson, what }
+        }
+        Some(agent::Trouble::ContextFull) => crashed(Crash::ContextFull),
+        Some(agent::Trouble::ConversationLost) => crashed(Crash::ConversationLost),
+        Some(agent::Trouble::Unknown) => crashed(Crash::Provider { what }),
     }
+}
+
+fn failure(failure: &Failure) -> String {
+    if failure.text.is_empty() { failure.kind.clone() } else { text::one_line(&failure.text, 300) }
 }
 
 /// The process has ended in the middle of a turn and nobody wrote down how.
@@ -163,19 +191,13 @@ fn heard(facts: &[Fact]) -> BTreeSet<String> {
     delivered.collect()
 }
 
-/// What the last of these turns used. Programs say the cost from their start, so the turn before is taken off.
-fn usage(identity: &Identity, facts: &[Fact]) -> Option<UsageRow> {
-    let mut results = facts.iter().rev().filter_map(|fact| match fact {
-        Fact::TurnEnded { end: End::Result(result), at, .. } => Some((result, *at)),
-        _ => None,
-    });
-    let (last, at) = match facts.last() {
-        Some(Fact::TurnEnded { end: End::Result(_), .. }) => results.next()?,
-        _ => return None,
-    };
-    let before = results.next().and_then(|(result, _)| result.total_cost_usd).unwrap_or(0.0);
-    let cost = (last.total_cost_usd? - before).max(0.0);
-    let count = |key: &str| last.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+/// What a turn used. The cost is said for the whole conversation, so what was seen before is taken off; one that is
+/// lower than before was counted from a new start.
+fn usage(identity: &mut Identity, result: &TurnResult, at: Millis) -> Option<UsageRow> {
+    let total = micro(result.total_cost_usd?);
+    let cost_micro_usd = total.checked_sub(identity.cost_seen_micro_usd).unwrap_or(total);
+    identity.cost_seen_micro_usd = total;
+    let count = |key: &str| result.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
     Some(UsageRow {
         session: identity.name.clone(),
         task: identity.task.clone(),
@@ -185,8 +207,8 @@ fn usage(identity: &Identity, facts: &[Fact]) -> Option<UsageRow> {
         cache_write: count("cache_creation_input_tokens"),
         cache_read: count("cache_read_input_tokens"),
         output: count("output_tokens"),
-        model: String::new(),
-        cost_micro_usd: micro(cost),
+        model: result.model.clone().unwrap_or_default(),
+        cost_micro_usd,
     })
 }
 

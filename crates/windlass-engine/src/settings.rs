@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
+use windlass_adapters::agent::ClaudeOptions;
 use windlass_core::id::Recipe;
 use windlass_core::policy::Policy;
 use windlass_core::time::Span;
@@ -36,9 +37,12 @@ pub struct AgentSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentKind {
     /// Any program: the message on stdin, the workspace as its folder.
-    Command { argv: Vec<String> },
+    Command {
+        argv: Vec<String>,
+    },
     /// The scripted agent inside this program.
     Demo,
+    ClaudeCode(ClaudeOptions),
 }
 
 #[derive(Debug, Clone)]

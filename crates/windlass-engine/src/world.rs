@@ -36,6 +36,7 @@ impl World {
     pub fn driver(&self, role: Role) -> Box<dyn Driver> {
         match &self.agent(role).kind {
             AgentKind::Command { argv } => Box::new(agent::Command::new(argv.clone())),
+            AgentKind::ClaudeCode(options) => Box::new(agent::ClaudeCode::new(options.clone())),
             AgentKind::Demo => Box::new(agent::Demo::new(self.settings.exe.clone())),
         }
     }

@@ -19,6 +19,10 @@ impl Driver for Command {
         context.launch(self.argv.clone(), Framing::Turns)
     }
 
+    fn resumes(&self) -> bool {
+        false
+    }
+
     fn read(&self, line: &str) -> Vec<Seen> {
         let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
         let text =

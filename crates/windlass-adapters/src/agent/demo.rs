@@ -24,6 +24,11 @@ impl Driver for Demo {
         context.launch(argv, Framing::StreamJson)
     }
 
+    /// It knows its issue from the brief and its work from the workspace; there is no conversation to resume.
+    fn resumes(&self) -> bool {
+        false
+    }
+
     fn read(&self, line: &str) -> Vec<Seen> {
         stream_json::read(line)
     }

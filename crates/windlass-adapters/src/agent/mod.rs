@@ -1,13 +1,17 @@
 //! Agent programs: how each is started and what its lines mean. Translation only.
 
+mod claude;
 mod command;
 mod context;
 mod demo;
 mod stream_json;
+mod trouble;
 
+pub use claude::{ClaudeCode, ClaudeOptions};
 pub use command::Command;
-pub use context::{Limits, SessionContext};
+pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;
+pub use trouble::{Trouble, trouble};
 
 use crate::shim::Launch;
 
@@ -15,6 +19,9 @@ use crate::shim::Launch;
 pub trait Driver: Send + Sync {
     /// What to run for a session.
     fn launch(&self, context: &SessionContext) -> Launch;
+
+    /// Whether a new process can go on with the conversation of one that is gone.
+    fn resumes(&self) -> bool;
 
     /// What one line of the transcript says; nothing for a line that tells us nothing.
     fn read(&self, line: &str) -> Vec<Seen>;

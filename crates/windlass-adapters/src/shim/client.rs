@@ -96,6 +96,16 @@ pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
     journal::append(&mut file, &message).and_then(|()| file.sync_data()).map_err(failed)
 }
 
+/// Messages that were put into the inbox and never handed to the program.
+pub fn unheard(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    let (mut messages, _) = journal::values::<Message>(&folder.join(INBOX), 0)?;
+    let (facts, _) = read_facts(folder, 0)?;
+    let heard =
+        |id: &str| facts.iter().any(|fact| matches!(fact, Fact::Delivered { message, .. } if message == id));
+    messages.retain(|message| !heard(&message.id));
+    Ok(messages)
+}
+
 /// Asks the shim to end the program and itself.
 pub fn request_stop(folder: &Path) -> Result<(), ShimError> {
     Ok(files::write_atomic(&folder.join(STOP), b"")?)

@@ -83,6 +83,10 @@ impl Heart {
             {
                 identity.worktree_path = started.worktree;
                 identity.last_seen = now;
+                if let Some(conversation) = started.conversation {
+                    identity.session_id = Some(conversation.id);
+                    identity.cost_seen_micro_usd = conversation.cost_seen_micro_usd;
+                }
                 self.book.save_identity(identity);
             }
             self.outside.watch_session(&started.session);

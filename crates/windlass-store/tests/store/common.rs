@@ -99,6 +99,7 @@ pub fn identity(task: &Task, nth: u32, status: IdentityStatus) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 0,
+        cost_seen_micro_usd: 0,
     }
 }
 

@@ -13,7 +13,7 @@ use windlass_core::queue::{Change, History, Link};
 use windlass_core::session::{IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{
     AbandonReason, BuildLane, ClosedHow, Crash, Deadline, Effect, Ending, Event, Feedback, Rejection, Start,
-    State, Urgency,
+    State, Trouble, Urgency,
 };
 use windlass_core::time::{Millis, Span};
 use windlass_core::verdict::{CriticReport, Decision};
@@ -115,7 +115,10 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
             Event::WorkRejected { session, why: Rejection::NothingNew { head } }
         }
         Some(Event::WorkRejected { .. }) => Event::LimitHit { session, until: Millis(1), what: text() },
-        Some(Event::LimitHit { .. }) => Event::UsageSeen { session, cost_micro_usd: 7 },
+        Some(Event::LimitHit { .. }) => {
+            Event::ProviderFailed { session, trouble: Trouble::Passing, what: text() }
+        }
+        Some(Event::ProviderFailed { .. }) => Event::UsageSeen { session, cost_micro_usd: 7 },
         Some(Event::UsageSeen { .. }) => Event::ContextWarning { session, urgency: Urgency::Low },
         Some(Event::ContextWarning { .. }) => Event::HandoffComplete { session },
         Some(Event::HandoffComplete { .. }) => Event::ChangeOpened { number: ChangeNumber(4) },

@@ -93,7 +93,6 @@ pub(super) fn end_events(to: &mut impl Write) -> io::Result<()> {
 
 /// Says nothing until the client gives up.
 pub(super) fn wait_for_end(from: &mut impl Read) -> io::Result<()> {
-    let mut byte = [0];
-    from.read(&mut byte)?;
+    io::copy(from, &mut io::sink())?;
     Err(io::ErrorKind::ConnectionAborted.into())
 }

@@ -109,6 +109,13 @@ impl Asked {
         messages.map(|message| (word(&message["role"]), text(&message["content"]))).collect()
     }
 
+    /// The agent's own name for the conversation.
+    pub fn conversation(&self) -> String {
+        let user = self.body["metadata"]["user_id"].as_str().unwrap_or_default();
+        let user: Value = serde_json::from_str(user).unwrap_or_default();
+        word(&user["session_id"])
+    }
+
     /// All that was said in the conversation.
     pub fn text(&self) -> String {
         self.messages().into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")

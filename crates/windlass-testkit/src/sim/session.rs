@@ -214,6 +214,7 @@ impl World {
             usage: None,
             total_cost_usd: Some(session.cost),
             session_id: Some(format!("conversation of {name}")),
+            ..TurnResult::default()
         })
     }
 

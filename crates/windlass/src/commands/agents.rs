@@ -82,7 +82,13 @@ fn look(
         created_at: Stamp(identity.created_at),
         strikes: identity.strikes,
         max_strikes: policy.limits.stale_strikes,
-        predecessor: identity.predecessor_id.as_ref().map(ToString::to_string),
+        predecessor_id: identity.predecessor_id.as_ref().map(ToString::to_string),
+        session_id: identity.session_id.clone(),
+        tmux_session: identity.tmux_session.clone(),
+        node_id: identity.node_id.clone(),
+        bead_id: identity.bead_id.clone(),
+        worktree_path: identity.worktree_path.clone(),
+        hook_path: identity.hook_path.clone(),
     }
 }
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use windlass_adapters::agent::ClaudeOptions;
 use windlass_engine::{AgentKind, AgentSettings};
 
+use super::Time;
 use super::explain::Fault;
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -20,15 +22,31 @@ pub struct Agents {
 pub struct Agent {
     pub kind: Kind,
     pub command: Option<Argv>,
+    pub binary: Option<String>,
+    pub model: Option<String>,
+    pub permission_mode: Option<String>,
+    pub max_turns: Option<u32>,
+    pub keep_warm: Option<Time>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Command,
     Demo,
+    ClaudeCode,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Demo => "demo",
+            Self::ClaudeCode => "claude-code",
+        }
+    }
 }
 
 /// A program with its arguments, or a line for the shell.
@@ -62,6 +80,10 @@ fn agent(key: &str, agent: &Agent) -> Result<AgentSettings, Fault> {
 }
 
 fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
+    if let Some(name) = strange(agent) {
+        let kind = agent.kind.word();
+        return Err(Fault::new(format!("`{key}.{name}` has no meaning for kind `{kind}`")));
+    }
     match (agent.kind, &agent.command) {
         (Kind::Command, Some(Argv::Shell(line))) if !line.trim().is_empty() => {
             Ok(AgentKind::Command { argv: vec!["sh".into(), "-c".into(), line.clone()] })
@@ -70,7 +92,36 @@ fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
             Ok(AgentKind::Command { argv: argv.clone() })
         }
         (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
-        (Kind::Demo, None) => Ok(AgentKind::Demo),
-        (Kind::Demo, Some(_)) => Err(Fault::new(format!("`{key}.command` has no meaning for kind `demo`"))),
+        (Kind::Demo, _) => Ok(AgentKind::Demo),
+        (Kind::ClaudeCode, _) => Ok(AgentKind::ClaudeCode(claude(agent))),
+    }
+}
+
+/// A key that is set and belongs to another kind of agent.
+fn strange(agent: &Agent) -> Option<&'static str> {
+    let command = agent.command.is_some();
+    let of_claude = [
+        ("binary", agent.binary.is_some()),
+        ("model", agent.model.is_some()),
+        ("permission_mode", agent.permission_mode.is_some()),
+        ("max_turns", agent.max_turns.is_some()),
+        ("keep_warm", agent.keep_warm.is_some()),
+    ];
+    let set = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, set)| *set).map(|(name, _)| *name);
+    match agent.kind {
+        Kind::Command => set(&of_claude),
+        Kind::Demo => set(&[("command", command)]).or(set(&of_claude)),
+        Kind::ClaudeCode => set(&[("command", command)]),
+    }
+}
+
+fn claude(agent: &Agent) -> ClaudeOptions {
+    let usual = ClaudeOptions::default();
+    ClaudeOptions {
+        binary: agent.binary.clone().unwrap_or(usual.binary),
+        model: agent.model.clone(),
+        permission_mode: agent.permission_mode.clone().unwrap_or(usual.permission_mode),
+        max_turns: agent.max_turns,
+        keep_warm_ms: agent.keep_warm.map_or(usual.keep_warm_ms, |time| time.0.0),
     }
 }

@@ -25,7 +25,16 @@ fn the_documented_defaults_are_the_defaults() {
     let mut expected = Config::default();
     expected.ci.command = Some("make test".into());
     let command = Some(Argv::Shell("my-agent".into()));
-    expected.agent.dev = Some(Agent { kind: Kind::Command, command, env: BTreeMap::new() });
+    expected.agent.dev = Some(Agent {
+        kind: Kind::Command,
+        command,
+        binary: None,
+        model: None,
+        permission_mode: None,
+        max_turns: None,
+        keep_warm: None,
+        env: BTreeMap::new(),
+    });
     assert_eq!(Config::parse(DEFAULTS).unwrap(), expected);
     assert_eq!(Config::default().policy(), Policy::default());
     assert_eq!(Config::parse("").unwrap(), Config::default());

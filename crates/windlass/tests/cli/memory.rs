@@ -61,6 +61,7 @@ fn identity(task: &Task) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 0,
+        cost_seen_micro_usd: 0,
     }
 }
 

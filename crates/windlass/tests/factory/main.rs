@@ -4,6 +4,7 @@
 mod acceptance;
 mod agents;
 mod ci;
+mod claude;
 #[expect(dead_code, reason = "the tests of single commands use the rest")]
 #[path = "../common/mod.rs"]
 mod common;

@@ -162,6 +162,7 @@ fn identity(task: &Task, role: Role, name: SessionId) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 4,
+        cost_seen_micro_usd: 0,
     }
 }
 

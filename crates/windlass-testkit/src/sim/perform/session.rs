@@ -53,7 +53,11 @@ impl World {
             }
             self.step()?;
         }
-        let started = Some(Started { session: name.clone(), worktree: format!("workspace of {name}") });
+        let started = Some(Started {
+            session: name.clone(),
+            worktree: format!("workspace of {name}"),
+            conversation: None,
+        });
         Ok(Report { adopted, started, ..Report::default() })
     }
 
@@ -68,7 +72,7 @@ impl World {
 
     pub(super) fn wake(&mut self, name: &SessionId) -> Report {
         self.spawn(name);
-        let started = Some(Started { session: name.clone(), worktree: String::new() });
+        let started = Some(Started { session: name.clone(), worktree: String::new(), conversation: None });
         Report { started, ..Report::default() }
     }
 }
