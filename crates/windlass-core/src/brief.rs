@@ -41,7 +41,7 @@ pub fn dev(task: &Task, issue: &Issue, start: &Start, so_far: &WorkSoFar) -> Str
     match start {
         Start::Fresh => {}
         Start::Recover { predecessor } => resumption(&mut text, task, predecessor.as_str(), so_far),
-        Start::Continue { predecessor } => continuation(&mut text, predecessor.as_str(), so_far),
+        Start::Continue { predecessor } => continuation(&mut text, task, predecessor.as_str(), so_far),
         Start::Retry { reason, .. } => {
             put(&mut text, &format!("An earlier try was stopped: {}\n\n", one_line(reason, 1_000)));
             work_so_far(&mut text, so_far);
@@ -60,7 +60,8 @@ pub fn dev(task: &Task, issue: &Issue, start: &Start, so_far: &WorkSoFar) -> Str
     text
 }
 
-fn protocol(task: &Task) -> String {
+/// How a dev session works and signals; said again when its conversation was compacted.
+pub fn protocol(task: &Task) -> String {
     format!(
         "## How to work\n\
          You are in your own clone of the project, on branch `{branch}`. Implement the issue, with tests, and \
@@ -110,13 +111,17 @@ fn resumption(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSo
              What is committed or lies in the workspace need not be done again.\n\n"
         ),
     );
-    if let State::Revising { feedback, .. } = &task.state {
-        put(text, &format!("It was told:\n\n{}\n\n", crate::message::feedback(task, feedback)));
-    }
+    was_told(text, task);
     work_so_far(text, so_far);
 }
 
-fn continuation(text: &mut String, predecessor: &str, so_far: &WorkSoFar) {
+fn was_told(text: &mut String, task: &Task) {
+    if let State::Revising { feedback, .. } = &task.state {
+        put(text, &format!("It was told:\n\n{}\n\n", crate::message::feedback(task, feedback)));
+    }
+}
+
+fn continuation(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSoFar) {
     let (phase, summary) = so_far.hook.as_ref().map_or_else(
         || ("unknown".to_owned(), "see the commits".to_owned()),
         |hook| (hook.work_phase.word().to_owned(), one_line(&hook.work_summary, 300)),
@@ -125,6 +130,7 @@ fn continuation(text: &mut String, predecessor: &str, so_far: &WorkSoFar) {
         text,
         &format!("You are a continuation of {predecessor}. Resume from: {summary}. Phase: {phase}.\n\n"),
     );
+    was_told(text, task);
     work_so_far(text, so_far);
 }
 

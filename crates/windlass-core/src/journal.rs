@@ -70,6 +70,12 @@ pub enum FactoryFact {
     OrchestratorStuck {
         session: SessionId,
     },
+    /// A hook of the agent's program fired.
+    AgentHook {
+        session: SessionId,
+        hook: String,
+        detail: String,
+    },
     BuildQueued {
         build: BuildId,
         commit: Sha,
@@ -184,6 +190,7 @@ impl FactoryFact {
             Self::MergeReady { .. } => "merge_ready",
             Self::HandoffRequested { .. } => "handoff_requested",
             Self::OrchestratorStuck { .. } => "orchestrator_stuck",
+            Self::AgentHook { .. } => "agent_hook",
             Self::BuildQueued { .. } => "build_queued",
             Self::BuildStarted { .. } => "build_started",
             Self::BuildEnded { .. } => "build_ended",

@@ -10,6 +10,8 @@ use crate::queue::Chained;
 pub enum Cause {
     /// A file of the session changed: its phase or the shim's facts.
     SessionStirred(SessionId),
+    /// The session's transcript grows: worth a look, but not at every line.
+    SessionSpoke(SessionId),
     /// The session's shim let go of its lock.
     SessionGone(SessionId),
     BuildGone(BuildId),

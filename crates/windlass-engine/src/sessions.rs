@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::agent;
+use windlass_adapters::agent::{self, Seen};
 use windlass_adapters::shim::client;
 use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
 use windlass_core::id::SessionId;
@@ -28,6 +28,10 @@ pub struct Look {
     pub heard: BTreeSet<String>,
     /// Messages wait in the inbox.
     pub unheard: bool,
+    /// The hooks of its program that fired, as its log tells them: each name with a detail.
+    pub hooks: Vec<(String, String)>,
+    /// Its program is about to shorten the conversation.
+    pub compacts: bool,
 }
 
 /// Whether the session's process lives, as its lock says.
@@ -43,7 +47,16 @@ pub fn look(layout: &Layout, identity: &Identity) -> Process {
 pub fn digest(papers: &Papers, identity: &Identity, life: Life) -> Look {
     let heard = heard(&papers.facts);
     let unheard = papers.inbox.iter().any(|message| !heard.contains(message));
-    let mut look = Look { events: Vec::new(), usage: Vec::new(), identity: identity.clone(), heard, unheard };
+    let mut look = Look {
+        events: Vec::new(),
+        usage: Vec::new(),
+        identity: identity.clone(),
+        heard,
+        unheard,
+        hooks: Vec::new(),
+        compacts: false,
+    };
+    watch(papers, &mut look);
     let at_rest = life == Life::Over || turn_is_over(&papers.facts);
     // The phase first: a turn that ended with a signal is not silence.
     if identity.role == Role::Dev {
@@ -57,6 +70,36 @@ pub fn digest(papers: &Papers, identity: &Identity, life: Life) -> Look {
         cut_off(papers, &mut look);
     }
     look
+}
+
+/// What the session does, from its tools, its figures and its hooks.
+fn watch(papers: &Papers, look: &mut Look) {
+    let identity = &mut look.identity;
+    for seen in &papers.seen.0 {
+        match seen {
+            Seen::Tool { name, target } => {
+                let target = target.as_deref().map(|target| in_workspace(&identity.worktree_path, target));
+                identity.activity.saw(name, target);
+            }
+            Seen::Context(tokens) => identity.context.tokens = *tokens,
+            Seen::Window(tokens) => identity.context.window = Some(*tokens),
+            Seen::Said(_) | Seen::Usage(_) | Seen::TurnResult { .. } | Seen::ProviderSession(_) => {}
+        }
+    }
+    identity.transcript_read = identity.transcript_read.max(papers.seen.1);
+    for note in &papers.hooks.0 {
+        look.compacts |= note.hook == "PreCompact";
+        // One line for every tool would drown the log; the transcript has them.
+        if note.hook != "PostToolUse" {
+            look.hooks.push((note.hook.clone(), note.detail.clone()));
+        }
+    }
+    identity.hooks_read = identity.hooks_read.max(papers.hooks.1);
+}
+
+/// Files are named as git names them.
+fn in_workspace<'a>(workspace: &str, target: &'a str) -> &'a str {
+    target.strip_prefix(workspace).map_or(target, |rest| rest.trim_start_matches('/'))
 }
 
 /// Each write of the file counts once, also over restarts: the mark is stored with the event.
@@ -169,8 +212,17 @@ fn read_verdict(papers: &Papers, look: &mut Look) {
         .and_then(|text| verdict::read(text, &head).map_err(|error| error.to_string()));
     look.events.push(match read {
         Ok(report) => Event::VerdictGiven { report },
-        Err(why) => Event::NoVerdict { head, why },
+        Err(why) => Event::NoVerdict { head, why: last_failure(&papers.facts).unwrap_or(why) },
     });
+}
+
+/// What went wrong with the last turn, which explains more than what is missing because of it.
+fn last_failure(facts: &[Fact]) -> Option<String> {
+    let last = facts.iter().rev().find_map(|fact| match fact {
+        Fact::TurnEnded { end: End::Result(result), .. } => Some(result),
+        Fact::TurnEnded { .. } | Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => None,
+    })?;
+    last.failure.as_ref().map(failure)
 }
 
 fn turn_is_open(facts: &[Fact]) -> bool {

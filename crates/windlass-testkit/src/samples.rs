@@ -32,7 +32,7 @@ pub fn tasks() -> Vec<Task> {
         State::Revising { feedback: feedback(), heard: None },
         State::AwaitingHuman { question: "which?".into(), notified_at: Millis(0) },
         State::Limited { until: Millis(0), what: "rate limit".into() },
-        State::HandingOff { urgency: Urgency::High },
+        State::HandingOff { urgency: Urgency::High, feedback: None },
         State::Queued { head: head(), tree: tree() },
         State::Merged { commit: sha(9) },
         State::Closed { how: ClosedHow::IssueClosed },

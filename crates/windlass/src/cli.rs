@@ -10,8 +10,8 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, init, issues,
-    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
+    abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, hook, init,
+    issues, label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -86,6 +86,7 @@ pub enum Command {
     Backup(backup::Args),
     Config(config::Args),
     Shim(shim::Args),
+    Hook(hook::Args),
     DemoAgent(demo_agent::Args),
 }
 

@@ -1,7 +1,9 @@
 //! Claude Code without a terminal: one long-lived process that takes messages and answers in stream-json.
 
-use super::stream_json;
-use super::{Conversation, Driver, Seen, SessionContext};
+use std::path::PathBuf;
+
+use super::hooks;
+use super::{Conversation, Driver, SessionContext};
 use crate::shim::{Framing, Launch};
 
 /// As long as the provider keeps a conversation in its cache; after that a waiting process saves nothing.
@@ -19,6 +21,8 @@ const QUIET: [&str; 5] = [
 #[derive(Debug, Clone)]
 pub struct ClaudeCode {
     options: ClaudeOptions,
+    /// The program that its hooks call.
+    windlass: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +48,8 @@ impl Default for ClaudeOptions {
 }
 
 impl ClaudeCode {
-    pub fn new(options: ClaudeOptions) -> Self {
-        Self { options }
+    pub fn new(options: ClaudeOptions, windlass: PathBuf) -> Self {
+        Self { options, windlass }
     }
 
     fn argv(&self, session: [&str; 2]) -> Vec<String> {
@@ -56,6 +60,8 @@ impl ClaudeCode {
         argv.extend(options.model.iter().flat_map(|model| ["--model", model]));
         let turns = options.max_turns.map(|turns| turns.to_string());
         argv.extend(turns.iter().flat_map(|turns| ["--max-turns", turns]));
+        let settings = hooks::settings(&self.windlass);
+        argv.extend(["--settings", &settings]);
         argv.extend(session);
         argv.into_iter().map(str::to_owned).collect()
     }
@@ -86,10 +92,6 @@ impl Driver for ClaudeCode {
     fn resumes(&self) -> bool {
         true
     }
-
-    fn read(&self, line: &str) -> Vec<Seen> {
-        stream_json::read(line)
-    }
 }
 
 #[cfg(test)]
@@ -116,14 +118,19 @@ mod tests {
             env: BTreeMap::from([("DISABLE_TELEMETRY".into(), "0".into())]),
             limits: Limits::default(),
         };
-        ClaudeCode::new(options).launch(&context)
+        ClaudeCode::new(options, "/bin/windlass".into()).launch(&context)
+    }
+
+    fn without_settings(argv: &[String]) -> String {
+        let at = argv.iter().position(|word| word == "--settings").unwrap();
+        [&argv[..at], &argv[at + 2..]].concat().join(" ")
     }
 
     #[test]
     fn the_first_life_names_the_conversation_and_every_other_resumes_it() {
         let first = launch(Conversation::New("c".into()), ClaudeOptions::default());
-        insta::assert_snapshot!(first.argv.join(" "), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --session-id c");
-        insta::assert_snapshot!(first.again.unwrap().join(" "), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --resume c");
+        insta::assert_snapshot!(without_settings(&first.argv), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --session-id c");
+        insta::assert_snapshot!(without_settings(&first.again.unwrap()), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --resume c");
         let successor = launch(Conversation::Resumed("c".into()), ClaudeOptions::default());
         assert_eq!(Some(successor.argv), successor.again);
         assert_eq!(successor.env["DISABLE_TELEMETRY"], "1");

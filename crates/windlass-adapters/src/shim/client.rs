@@ -15,6 +15,7 @@ use super::journal;
 use super::protocol::{
     EXIT, Exit, FACTS, Fact, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP, TRANSCRIPT,
 };
+use crate::agent::{HOOKS, HookNote};
 use crate::{files, process};
 
 /// What `spawn` found or did.
@@ -139,6 +140,11 @@ pub fn read_facts(folder: &Path, offset: u64) -> Result<(Vec<Fact>, u64), ShimEr
 /// Complete lines of the transcript since `offset`, and where to go on reading.
 pub fn read_transcript(folder: &Path, offset: u64) -> Result<(Vec<String>, u64), ShimError> {
     Ok(journal::lines(&folder.join(TRANSCRIPT), offset)?)
+}
+
+/// What the hooks of the program noted since `offset`, and where to go on reading.
+pub fn read_hooks(folder: &Path, offset: u64) -> Result<(Vec<HookNote>, u64), ShimError> {
+    Ok(journal::values(&folder.join(HOOKS), offset)?)
 }
 
 /// How it ended, once it has.

@@ -178,7 +178,10 @@ pub enum Rejection {
     Unreadable { detail: String },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What is done about a context that fills up: watch it, have the work saved, or hand over.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
     Low,

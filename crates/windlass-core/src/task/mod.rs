@@ -112,6 +112,9 @@ pub enum State {
     },
     HandingOff {
         urgency: Urgency,
+        /// What the session was working on, if not the issue itself.
+        #[serde(default)]
+        feedback: Option<Feedback>,
     },
     Queued {
         head: Sha,

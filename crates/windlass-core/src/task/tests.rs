@@ -271,6 +271,12 @@ fn lost_and_full_conversations_have_successors() {
 }
 
 #[test]
+fn a_hand_off_keeps_the_feedback_and_spares_who_is_ready() {
+    insta::assert_snapshot!(story("start signal work red slot full handed"), @"RUNNING RUNNING AWAITING_CI AWAITING_SLOT REVISING(ci_failed) HANDING_OFF REVISING(ci_failed)");
+    insta::assert_snapshot!(story("start signal full work"), @"RUNNING RUNNING ! AWAITING_CI");
+}
+
+#[test]
 fn limits_hand_offs_budgets_and_closed_issues() {
     insta::assert_snapshot!(story("start limit late slot"), @"RUNNING LIMITED AWAITING_SLOT REVISING(limit_over)");
     insta::assert_snapshot!(story("start full handed start signal"), @"RUNNING HANDING_OFF RUNNING RUNNING RUNNING");

@@ -5,7 +5,7 @@ mod tests;
 
 use std::path::Path;
 
-use windlass_adapters::agent::{Conversation, Limits, SessionContext};
+use windlass_adapters::agent::{Conversation, Limits, PROTOCOL, SessionContext};
 use windlass_adapters::files;
 use windlass_adapters::git::Slot;
 use windlass_adapters::shim::{Message, client};
@@ -17,7 +17,7 @@ use windlass_core::task::{Event, Start, Task};
 
 use super::conversation::{self, Taken};
 use super::review_slots::ReviewSlots;
-use super::{Fault, Report, Started};
+use super::{Fault, Report, Started, workspace};
 use crate::record::Order;
 use crate::world::World;
 
@@ -36,10 +36,16 @@ pub fn start_dev(
         session,
         workspace: &world.layout.workspace(&task.id),
         text: &brief::dev(task, &issue, start, &so_far),
+        protocol: brief::protocol(task),
         passed_on: passed_on(world, start)?,
         taken,
     };
+    let rescued = match start {
+        Start::Continue { .. } => workspace::keep(world, task)?,
+        Start::Fresh | Start::Recover { .. } | Start::Retry { .. } => None,
+    };
     let mut report = begin(world, order, &opening)?;
+    report.rescued = rescued;
     report.event = Some(Event::SessionStarted { session: session.clone() });
     Ok(report)
 }
@@ -72,6 +78,7 @@ pub fn start_review(
         session,
         workspace: &checkout,
         text: &text,
+        protocol: text.clone(),
         passed_on: Vec::new(),
         taken: conversation::new(world, session),
     };
@@ -140,13 +147,15 @@ struct Opening<'a> {
     session: &'a SessionId,
     workspace: &'a Path,
     text: &'a str,
+    /// What holds for the whole session, said again when its conversation was shortened.
+    protocol: String,
     passed_on: Vec<Message>,
     taken: Taken,
 }
 
 /// Puts the brief into the inbox and starts the process, unless both were done before.
 fn begin(world: &World, order: &Order, opening: &Opening<'_>) -> Result<Report, Fault> {
-    let Opening { role, session, workspace, text, passed_on, taken } = opening;
+    let Opening { role, session, workspace, text, protocol, passed_on, taken } = opening;
     let adopted = started(world, order, session)?;
     let folder = world.layout.session(session);
     let driver = world.driver(*role);
@@ -154,6 +163,7 @@ fn begin(world: &World, order: &Order, opening: &Opening<'_>) -> Result<Report, 
         let context = context(world, *role, session, workspace, &taken.conversation)?;
         client::prepare(&folder, &driver.launch(&context))?;
         files::write_atomic(&folder.join("brief.md"), text.as_bytes())?;
+        files::write_atomic(&folder.join(PROTOCOL), protocol.as_bytes())?;
         crash::step("prepared");
         client::say(&folder, order.key.as_str(), text)?;
         for message in passed_on {

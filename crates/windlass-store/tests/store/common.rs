@@ -100,6 +100,10 @@ pub fn identity(task: &Task, nth: u32, status: IdentityStatus) -> Identity {
         phase_mark: None,
         facts_read: 0,
         cost_seen_micro_usd: 0,
+        transcript_read: 0,
+        hooks_read: 0,
+        activity: windlass_core::activity::Activity::default(),
+        context: windlass_core::activity::ContextUse::default(),
     }
 }
 

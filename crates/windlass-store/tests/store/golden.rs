@@ -78,7 +78,7 @@ fn next_state(last: Option<&State>) -> Option<State> {
         Some(State::AwaitingSlot { .. }) => State::Revising { feedback, heard: None },
         Some(State::Revising { .. }) => State::AwaitingHuman { question: text(), notified_at: Millis(1) },
         Some(State::AwaitingHuman { .. }) => State::Limited { until: Millis(2), what: text() },
-        Some(State::Limited { .. }) => State::HandingOff { urgency: Urgency::High },
+        Some(State::Limited { .. }) => State::HandingOff { urgency: Urgency::High, feedback: None },
         Some(State::HandingOff { .. }) => State::Queued { head, tree },
         Some(State::Queued { .. }) => State::Merged { commit: head },
         Some(State::Merged { .. }) => State::Closed { how: ClosedHow::AlreadyOnMain },
@@ -176,9 +176,8 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         Some(F::HookUpdated { .. }) => F::MergeReady { head },
         Some(F::MergeReady { .. }) => F::HandoffRequested { session },
         Some(F::HandoffRequested { .. }) => F::OrchestratorStuck { session },
-        Some(F::OrchestratorStuck { .. }) => {
-            F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch }
-        }
+        Some(F::OrchestratorStuck { .. }) => F::AgentHook { session, hook: "Stop".into(), detail: text() },
+        Some(F::AgentHook { .. }) => F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch },
         Some(F::BuildQueued { .. }) => F::BuildStarted { build, slot: 1 },
         Some(F::BuildStarted { .. }) => F::BuildEnded { build, commit, tree, recipe, outcome },
         Some(F::BuildEnded { .. }) => {

@@ -89,6 +89,8 @@ impl Session {
             facts: self.facts.clone(),
             inbox: self.inbox.iter().map(|(id, _)| id.clone()).collect(),
             stopped: self.stopped,
+            seen: Default::default(),
+            hooks: Default::default(),
             phase: self.phase.as_ref().map(signal),
             verdict: match self.role {
                 Role::Dev => None,

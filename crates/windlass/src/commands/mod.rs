@@ -12,6 +12,7 @@ pub mod demo_agent;
 pub mod down;
 pub mod events;
 pub mod export;
+pub mod hook;
 pub mod init;
 pub mod issues;
 pub mod label;
@@ -60,6 +61,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Backup(args) => backup::run(context, &args),
         Command::Config(args) => config::run(context, &args),
         Command::Shim(args) => shim::run(context, &args),
+        Command::Hook(args) => hook::run(context, &args),
         Command::DemoAgent(args) => demo_agent::run(context, &args),
     }
 }

@@ -1,10 +1,11 @@
 //! The real Claude Code in the factory, against a provider on loopback that answers by script.
 
+mod context;
 mod kills;
+mod phases;
 mod rounds;
 mod troubles;
 
-use serde_json::Value;
 use windlass_testkit::claude;
 use windlass_testkit::provider::{Asked, Provider, Step};
 
@@ -26,14 +27,15 @@ pub struct Wish<'a> {
     pub keys: &'a str,
     /// Further variables, each `, NAME = "value"`.
     pub env: &'a str,
-    /// The whole table of the critic.
+    /// The table of the critic, and further tables.
     pub critic: &'a str,
+    pub tables: &'a str,
 }
 
 impl Default for Wish<'_> {
     fn default() -> Self {
         let critic = "[agent.critic]\nkind = \"command\"\ncommand = [\"sh\", \"@critic.sh\"]\n";
-        Self { ci: "true", keys: "", env: "", critic }
+        Self { ci: "true", keys: "", env: "", critic, tables: "" }
     }
 }
 
@@ -42,11 +44,12 @@ pub fn lab(test: &str, wish: &Wish<'_>) -> Option<Lab> {
     let binary = claude::binary(test)?;
     let provider = Provider::start().unwrap();
     let config = format!(
-        "[ci]\ncommand = {:?}\n[agent.dev]\nkind = \"claude-code\"\nbinary = \"@claude\"\n{}\nenv = {}\n{}",
+        "[ci]\ncommand = {:?}\n[agent.dev]\nkind = \"claude-code\"\nbinary = \"@claude\"\n{}\nenv = {}\n{}{}",
         wish.ci,
         wish.keys,
         env(&provider, "dev", wish.env),
-        wish.critic
+        wish.critic,
+        wish.tables
     );
     let works =
         Works::new(&config.replace("CRITIC_ENV", &env(&provider, "critic", "")), &[("README", "begin\n")]);
@@ -67,18 +70,6 @@ pub fn ready(file: &str, text: &str) -> Step {
     Step::bash(&format!(
         "echo '{text}' > {file} && git add --all && git commit -q -m '{file}' && echo PHASE:awaiting_ci > $WINDLASS_PHASE_FILE"
     ))
-}
-
-impl Lab {
-    /// The identities of the project, as `windlass agents` lists them.
-    pub fn agents(&self) -> Vec<Value> {
-        self.works.machine.json(&["agents", "--all"])["agents"].as_array().unwrap().clone()
-    }
-
-    pub fn agent(&self, name: &str) -> Value {
-        let found = self.agents().into_iter().find(|agent| agent["name"] == name);
-        found.unwrap_or_else(|| panic!("`{name}` is not listed"))
-    }
 }
 
 /// Each request holds all that was said before, and all are of one conversation, whose name is the answer.

@@ -18,5 +18,7 @@ mod kill;
 mod people;
 mod queue;
 mod recovery;
+mod resilience;
 mod state;
+mod worker;
 mod works;

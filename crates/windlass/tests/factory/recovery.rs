@@ -100,7 +100,7 @@ fn predecessor(works: &Works, session: &str) -> String {
     found.map_or(Value::Null, |agent| agent["predecessor_id"].clone()).as_str().unwrap_or("-").to_owned()
 }
 
-fn kill(signal: &str, pid: &str) {
+pub fn kill(signal: &str, pid: &str) {
     let done = Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap();
     assert!(done.success(), "kill {signal} {pid}");
 }

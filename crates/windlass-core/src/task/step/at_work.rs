@@ -242,6 +242,10 @@ fn provider_refused(m: Move<'_>, what: &str) -> Result<Step, Stale> {
 }
 
 fn context_warning(mut m: Move<'_>, urgency: Urgency) -> Result<Step, Stale> {
+    // Who has signalled is at rest, and its work is ready.
+    if heard(&m) {
+        return Err(Stale);
+    }
     match (&m.task.state, urgency) {
         (State::HandingOff { .. }, _) => Err(Stale),
         (_, Urgency::Low) => m.stay(),
@@ -251,17 +255,33 @@ fn context_warning(mut m: Move<'_>, urgency: Urgency) -> Result<Step, Stale> {
         }
         (_, Urgency::High) => {
             m.say(message::hand_off());
-            m.go(State::HandingOff { urgency })
+            let feedback = match &m.task.state {
+                State::Revising { feedback, .. } => Some(feedback.clone()),
+                State::Dispatched
+                | State::Running { .. }
+                | State::HandingOff { .. }
+                | State::AwaitingCi { .. }
+                | State::AwaitingCritic { .. }
+                | State::AwaitingSlot { .. }
+                | State::AwaitingHuman { .. }
+                | State::Limited { .. }
+                | State::Queued { .. }
+                | State::Merged { .. }
+                | State::Closed { .. }
+                | State::Abandoned { .. } => None,
+            };
+            m.go(State::HandingOff { urgency, feedback })
         }
     }
 }
 
 fn handed_off(mut m: Move<'_>) -> Result<Step, Stale> {
-    if !matches!(m.task.state, State::HandingOff { .. }) {
-        return Err(Stale);
-    }
+    let State::HandingOff { feedback, .. } = m.task.state.clone() else { return Err(Stale) };
     m.succeed(|predecessor| Start::Continue { predecessor });
-    m.go(State::Running { heard: None })
+    m.go(match feedback {
+        Some(feedback) => State::Revising { feedback, heard: None },
+        None => State::Running { heard: None },
+    })
 }
 
 fn due(m: Move<'_>, deadline: Deadline) -> Result<Step, Stale> {

@@ -1,9 +1,7 @@
 //! Lines of a transcript, for people.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
-use windlass_adapters::agent::{Command, Demo, Driver, Seen};
+use windlass_adapters::agent::{self, Seen};
 use windlass_core::text::{clean, one_line};
 
 use crate::error::CliError;
@@ -43,9 +41,7 @@ fn read(line: &str) -> Vec<(&'static str, String)> {
     if let Some(note) = note.as_ref().and_then(|value| value["note"].as_str()) {
         return vec![("note", note.to_owned())];
     }
-    let mut seen = Command::new(Vec::new()).read(line);
-    seen.extend(Demo::new(PathBuf::new()).read(line));
-    seen.iter().filter_map(words).collect()
+    agent::read(line).iter().filter_map(words).collect()
 }
 
 fn words(seen: &Seen) -> Option<(&'static str, String)> {
@@ -66,7 +62,7 @@ fn words(seen: &Seen) -> Option<(&'static str, String)> {
         Seen::TurnResult { is_error: true, text } => {
             Some(("result", format!("the turn failed: {}", one_line(text, 300))))
         }
-        Seen::ProviderSession(_) => None,
+        Seen::ProviderSession(_) | Seen::Context(_) | Seen::Window(_) => None,
     }
 }
 

@@ -24,7 +24,7 @@ fn kill(pid: &str) {
 }
 
 fn session_file(lab: &Lab, name: &str) -> std::path::PathBuf {
-    lab.works.machine.state().join("sessions/dev-1.1-1").join(name)
+    lab.works.session_file("dev-1.1-1", name)
 }
 
 fn pid_of_agent(lab: &Lab) -> String {
@@ -47,11 +47,10 @@ fn resumed(mut lab: Lab) {
     assert!(text.contains("Your process was lost in the middle of a turn"), "{text}");
     assert_eq!(text.matches("Write the answer down.").count(), 1, "the issue is said once: {text}");
     lab.works.down();
-    let (first, second) = (lab.agent("dev-1.1-1"), lab.agent("dev-1.1-2"));
+    let (first, second) = (lab.works.agent("dev-1.1-1"), lab.works.agent("dev-1.1-2"));
     assert_eq!((first["session_id"].as_str(), second["session_id"].as_str()), (Some(&*name), Some(&*name)));
     assert_eq!(second["predecessor_id"], "dev-1.1-1");
-    let homes = ["dev-1.1-1", "dev-1.1-2"]
-        .map(|name| lab.works.machine.state().join("sessions").join(name).join("home"));
+    let homes = ["dev-1.1-1", "dev-1.1-2"].map(|name| lab.works.session_file(name, "home"));
     assert!(!homes[0].exists() && !homes[1].exists(), "nobody resumes what is merged");
 }
 

@@ -1,8 +1,10 @@
 //! From issue to main in one conversation: CI's and the critic's words come back to the same session.
 
+use windlass_store::{Mode, SqliteStore, Store, UsageQuery};
 use windlass_testkit::provider::Step;
 
 use super::{Lab, Wish, lab, one_conversation, ready};
+use crate::works::Works;
 
 const CRITIC: &str = "[agent.critic]\nkind = \"claude-code\"\nbinary = \"@claude\"\nenv = CRITIC_ENV\n";
 
@@ -37,10 +39,25 @@ fn claude_goes_through_ci_and_critic_in_one_conversation() {
         "each review is a conversation of its own"
     );
     works.down();
-    let lab = Lab { works, provider };
-    let dev = lab.agent("dev-1.1-1");
-    assert_eq!(dev["session_id"], name.as_str());
-    assert_eq!(lab.agents().iter().filter(|agent| agent["role"] == "dev").count(), 1);
+    assert_eq!(works.agent("dev-1.1-1")["session_id"], name.as_str());
+    assert!(works.agent("dev-1.1-2").is_null(), "there was no second session");
+    rounds_get_cheaper(&works);
+}
+
+/// Acceptance of the persistent worker: by the program's own figures, every later round costs at least 30 % less.
+fn rounds_get_cheaper(works: &Works) {
+    let store = SqliteStore::open(&works.machine.state(), Mode::ReadOnly).unwrap();
+    let usage = store.usage(&UsageQuery::default()).unwrap();
+    let rounds: Vec<_> = usage.iter().filter(|row| row.session.as_str() == "dev-1.1-1").collect();
+    assert_eq!(rounds.len(), 3);
+    for round in &rounds[1..] {
+        assert!(round.cost_micro_usd * 10 <= rounds[0].cost_micro_usd * 7, "{rounds:#?}");
+        assert!(round.cache_read > 10 * (round.input + round.cache_write), "{round:?}");
+    }
+    assert!(
+        rounds.iter().all(|round| round.model.starts_with("claude-") && round.cost_micro_usd > 0),
+        "{rounds:?}"
+    );
 }
 
 #[test]
@@ -69,4 +86,30 @@ fn verdict(word: &str, comment: &str) -> Step {
         "printf '{{\"head\":\"%s\",\"verdict\":\"{word}\",\"comments\":[{}]}}' $(git rev-parse HEAD) > $WINDLASS_VERDICT_FILE",
         comment
     ))
+}
+
+#[test]
+fn claude_learns_in_the_middle_of_its_turn_that_somebody_speaks_to_it() {
+    let Some(Lab { mut works, provider }) = lab("claude_learns_that_somebody_speaks", &Wish::default())
+    else {
+        return;
+    };
+    let wait = "touch $WINDLASS_SESSION_DIR/busy; until grep -q ISO $WINDLASS_SESSION_DIR/inbox.jsonl; do python3 -c 'import time; time.sleep(0.02)'; done";
+    provider
+        .script("dev", [Step::bash(wait), Step::say("I listen"), ready("answer", "42"), Step::say("ready")]);
+    works.new_issue("The answer", "Write the answer down.");
+    works.up();
+    works.wait_path(&works.session_file("dev-1.1-1", "busy"));
+    works.must(&["tell", "1", "Use ISO dates."]);
+    let mut log = works.log();
+    log.wait_merged(1);
+    let asked = provider.asked("dev");
+    let text = |nth: usize| asked[nth].text();
+    assert!(text(1).contains("A message from Windlass waits for the end of this turn"), "{}", text(1));
+    assert!(
+        !text(1).contains("Use ISO dates.") && text(2).contains("Use ISO dates."),
+        "it is said once, in a turn of its own"
+    );
+    one_conversation(&asked);
+    works.down();
 }
