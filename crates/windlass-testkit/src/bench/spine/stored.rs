@@ -31,7 +31,7 @@ const TASKS_IN_A_WRITE: usize = 250;
 pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let setup = Setup { files: 20, parallel: 8, ci_slots: 1, dev: agents::dev(), critic: agents::critic() };
     let factory = Factory::new(place, &setup)?;
-    let events = fill(&factory.state())?;
+    let events = fill(&factory.state(), TASKS, LIVE)?;
     let status_ms = timed(&factory, &["status", "--json"])?;
     let floor_ms = timed(&factory, &["--version"])?;
     let what = "`windlass status --json` as a new process, median of 20";
@@ -43,7 +43,8 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     Ok(sheet)
 }
 
-fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
+/// How long a call takes as a new process, in milliseconds.
+pub fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
     let mut samples = Vec::new();
     for _ in 0..=CALLS {
         let start = Instant::now();
@@ -55,15 +56,15 @@ fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
 }
 
 /// Tasks of the last hundred days, oldest first, the newest still under way. Says how many events there are.
-fn fill(state: &Path) -> Result<usize, BenchError> {
+pub fn fill(state: &Path, tasks: usize, live: usize) -> Result<usize, BenchError> {
     let now = now();
     let store = SqliteStore::open(state, Mode::Daemon { holder: "bench".into(), now })?;
     let states: Vec<State> = samples::tasks().into_iter().map(|task| task.state).collect();
-    let (ended, live): (Vec<State>, Vec<State>) = states.into_iter().partition(State::is_terminal);
+    let (ended, under_way): (Vec<State>, Vec<State>) = states.into_iter().partition(State::is_terminal);
     let mut rows = Vec::new();
-    for nth in 0..TASKS {
-        let states = if nth < TASKS - LIVE { &ended } else { &live };
-        let age = i64::try_from(TASKS - nth).unwrap_or(0) * BETWEEN_TASKS.0;
+    for nth in 0..tasks {
+        let states = if nth < tasks - live { &ended } else { &under_way };
+        let age = i64::try_from(tasks - nth).unwrap_or(0) * BETWEEN_TASKS.0;
         let task = task(nth, states[nth % states.len()].clone(), Millis(now.0 - age));
         rows.extend(rows_of(&task));
         if nth % TASKS_IN_A_WRITE == TASKS_IN_A_WRITE - 1 {
@@ -163,6 +164,10 @@ fn identity(task: &Task, role: Role, name: SessionId) -> Identity {
         phase_mark: None,
         facts_read: 4,
         cost_seen_micro_usd: 0,
+        transcript_read: 0,
+        hooks_read: 0,
+        activity: windlass_core::activity::Activity::default(),
+        context: windlass_core::activity::ContextUse::default(),
     }
 }
 
