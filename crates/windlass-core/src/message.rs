@@ -125,8 +125,15 @@ pub fn rejection(task: &Task, why: &Rejection) -> String {
 }
 
 pub fn told(by: &str, text: &str) -> String {
-    format!("Message from {by}:\n\n{}", clean(text))
+    format!("{FROM_A_PERSON}{by}:\n\n{}", clean(text))
 }
+
+/// Whether this is the word of a person. Our own words hold for one session; a person's hold for its successor too.
+pub fn is_told(text: &str) -> bool {
+    text.starts_with(FROM_A_PERSON)
+}
+
+const FROM_A_PERSON: &str = "Message from ";
 
 pub fn checkpoint_now() -> String {
     "Your context is filling up. Commit what you have now and write down what is left to do.".into()

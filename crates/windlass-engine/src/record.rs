@@ -360,6 +360,7 @@ impl Book {
             let session = before.session.clone();
             self.log_of(at, &after.id, FactoryFact::OrchestratorStuck { session });
         }
+        self.begin_round(before, after);
         self.checkpoint(at, after);
     }
 

@@ -10,10 +10,10 @@ use windlass_adapters::files;
 use windlass_adapters::git::Slot;
 use windlass_adapters::shim::{Message, client};
 use windlass_core::brief::{self, Memory, ReviewMaterial, WorkSoFar};
-use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::session::Role;
 use windlass_core::task::{Event, Start, Task};
+use windlass_core::{crash, message};
 
 use super::conversation::{self, Taken};
 use super::review_slots::ReviewSlots;
@@ -117,11 +117,11 @@ fn predecessor(start: &Start) -> Option<&SessionId> {
     }
 }
 
-/// What was said to a predecessor that it never heard. Its brief is no word to pass on: the successor has one of its own.
+/// What people said to a predecessor that it never heard. What we said is in the successor's brief, or void.
 fn passed_on(world: &World, start: &Start) -> Result<Vec<Message>, Fault> {
     let Some(predecessor) = predecessor(start) else { return Ok(Vec::new()) };
     let mut messages = client::unheard(&world.layout.session(predecessor))?;
-    messages.retain(|message| !message.id.ends_with(":start_session"));
+    messages.retain(|message| message::is_told(&message.text));
     Ok(messages)
 }
 

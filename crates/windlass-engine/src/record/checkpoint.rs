@@ -16,6 +16,22 @@ impl Book {
         self.identities.get(&task.session).map(|identity| identity.activity.clone()).unwrap_or_default()
     }
 
+    /// New findings start the work over: what was complete is so no longer.
+    pub(super) fn begin_round(&mut self, before: &Task, after: &Task) {
+        let State::Revising { feedback, .. } = &after.state else { return };
+        let anew = match feedback {
+            task::Feedback::CiFailed { .. }
+            | task::Feedback::ChangesRequested { .. }
+            | task::Feedback::Conflict { .. }
+            | task::Feedback::GateFailed { .. } => matches!(before.state, State::AwaitingSlot { .. }),
+            task::Feedback::Answer { .. } | task::Feedback::Told { .. } | task::Feedback::LimitOver => false,
+        };
+        if let Some(mut identity) = self.identities.get(&after.session).cloned().filter(|_| anew) {
+            identity.activity.phase = None;
+            self.save_identity(identity);
+        }
+    }
+
     /// The hook says where a successor would have to go on.
     pub(crate) fn checkpoint(&mut self, at: Millis, task: &Task) {
         let activity = self.activity(task);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use windlass_adapters::agent::ClaudeOptions;
 use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
@@ -104,6 +105,9 @@ fn values_without_sense_are_refused() {
         ("[agent.dev]\nkind = \"command\"", "agent.dev.command"),
         ("[agent.dev]\nkind = \"command\"\ncommand = []", "agent.dev.command"),
         ("[agent.critic]\nkind = \"demo\"\ncommand = \"x\"", "agent.critic.command"),
+        ("[agent.dev]\nkind = \"claude-code\"\ncommand = \"x\"", "agent.dev.command"),
+        ("[agent.dev]\nkind = \"demo\"\nmodel = \"x\"", "agent.dev.model"),
+        ("[agent.dev]\nkind = \"command\"\ncommand = \"x\"\nkeep_warm = \"1m\"", "agent.dev.keep_warm"),
     ] {
         let fault = fault(text);
         assert!(fault.what.contains(&format!("`{key}`")), "{text}: {fault:?}");
@@ -120,6 +124,24 @@ fn the_daemon_wants_a_build_and_an_agent() {
     let argv = vec!["sh".to_owned(), "-c".to_owned(), "a b".to_owned()];
     assert_eq!(settings.dev.kind, AgentKind::Command { argv });
     assert_eq!(settings.critic.kind, settings.dev.kind);
+}
+
+#[test]
+fn claude_code_has_keys_of_its_own() {
+    let read = |keys: &str| {
+        let text = format!("[ci]\ncommand = \"make\"\n[agent.dev]\nkind = \"claude-code\"\n{keys}");
+        Config::parse(&text).unwrap().settings(place()).unwrap().dev.kind
+    };
+    assert_eq!(read(""), AgentKind::ClaudeCode(ClaudeOptions::default()));
+    let keys = "binary = \"/opt/claude\"\nmodel = \"m\"\npermission_mode = \"auto\"\nmax_turns = 9\nkeep_warm = \"1m\"";
+    let options = ClaudeOptions {
+        binary: "/opt/claude".into(),
+        model: Some("m".into()),
+        permission_mode: "auto".into(),
+        max_turns: Some(9),
+        keep_warm_ms: 60_000,
+    };
+    assert_eq!(read(keys), AgentKind::ClaudeCode(options));
 }
 
 #[test]

@@ -158,3 +158,16 @@ fn ac_2_5_records_are_whole_whenever_the_daemon_is_killed() {
     }
     works.down();
 }
+
+#[test]
+fn a_word_that_was_not_heard_is_passed_on_to_the_successor() {
+    let mut works = one_that_stays("");
+    works.must(&["tell", "1", "Use ISO dates."]);
+    let inbox = works.session_file(FIRST, "inbox.jsonl");
+    works.wait_until("the word", || std::fs::read_to_string(&inbox).is_ok_and(|text| text.contains("ISO")));
+    kill("KILL", &works.note("agent-1"));
+    works.log().wait_merged(1);
+    let heard = works.heard(1);
+    assert_eq!(heard.matches("Use ISO dates.").count(), 1, "{heard}");
+    works.down();
+}

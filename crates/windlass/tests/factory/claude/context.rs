@@ -65,7 +65,7 @@ fn ac_4_1_compaction_is_noticed_and_claude_is_told_the_protocol_again() {
 }
 
 #[test]
-fn ac_4_2_a_full_context_is_handed_over() {
+fn ac_4_2_ac_4_3_ac_4_5_a_full_context_is_handed_over_with_its_phase_and_all_its_work() {
     let wish = Wish { ci: CI, ..Wish::default() };
     let steps = vec![
         Step::bash("cat README").with_context(NEARLY_FULL),
@@ -86,10 +86,11 @@ fn ac_4_2_a_full_context_is_handed_over() {
     let (last, first) = (&asked[asked.len() - 3], &asked[asked.len() - 2]);
     assert!(last.text().contains("Save your work and exit cleanly"), "{}", last.text());
     assert_ne!(last.conversation(), first.conversation());
-    // AC-4.3: the successor knows the phase, the words of its predecessor, and what CI said.
+    // AC-4.3: the successor knows the phase it was in, the words of its predecessor, and what CI said.
     let text = first.text();
     for words in [
         "You are a continuation of dev-1.1-1. Resume from: The answer",
+        "Phase: investigation.",
         "CI failed on ",
         "Write the answer down.",
     ] {
@@ -117,7 +118,12 @@ fn ac_4_4_who_does_not_hand_over_in_time_is_replaced() {
     let stuck = log.wait_kind("orchestrator_stuck", 1);
     assert_eq!(stuck["data"]["session"], "dev-1.1-1");
     log.wait_merged(1);
-    assert!(provider.asked("dev")[4].text().contains("You are a continuation of dev-1.1-1."));
+    let asked = provider.asked("dev");
+    assert!(asked[4].text().contains("You are a continuation of dev-1.1-1."));
+    assert!(
+        !asked.last().unwrap().text().contains("Save your work and exit"),
+        "that was for its predecessor"
+    );
     let saved = log.wait_kind("work_rescued", 1);
     assert_eq!(works.git(&["show", &format!("{}:loose", word(&saved["data"]["commit"]))]), "loose");
     works.down();
