@@ -160,8 +160,7 @@ fn read_facts(papers: &Papers, look: &mut Look) {
 fn turn_ended(identity: &Identity, end: &End, at: Millis, stopped: bool) -> Event {
     let session = identity.name.clone();
     let how = match end {
-        End::Exit(0) => return Event::TurnEnded { session },
-        End::Result(result) if !result.is_error => return Event::TurnEnded { session },
+        end if end.is_good() => return Event::TurnEnded { session },
         End::Exit(_) | End::Signal(_) | End::Result(_) if stopped => Crash::Stopped,
         End::Exit(code) => Crash::Exited { code: *code },
         End::Signal(signal) => Crash::Killed { signal: *signal },

@@ -99,11 +99,21 @@ pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
 
 /// Messages that were put into the inbox and never handed to the program.
 pub fn unheard(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    messages_without(folder, |fact, id| matches!(fact, Fact::Delivered { message, .. } if message == id))
+}
+
+/// Messages whose turn has not ended well: never handed over, or cut off in the middle.
+pub fn unanswered(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    messages_without(folder, |fact, id| match fact {
+        Fact::TurnEnded { message, end, .. } => message == id && end.is_good(),
+        Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => false,
+    })
+}
+
+fn messages_without(folder: &Path, settles: impl Fn(&Fact, &str) -> bool) -> Result<Vec<Message>, ShimError> {
     let (mut messages, _) = journal::values::<Message>(&folder.join(INBOX), 0)?;
     let (facts, _) = read_facts(folder, 0)?;
-    let heard =
-        |id: &str| facts.iter().any(|fact| matches!(fact, Fact::Delivered { message, .. } if message == id));
-    messages.retain(|message| !heard(&message.id));
+    messages.retain(|message| !facts.iter().any(|fact| settles(fact, &message.id)));
     Ok(messages)
 }
 

@@ -143,6 +143,14 @@ pub struct Exit {
 }
 
 impl End {
+    pub fn is_good(&self) -> bool {
+        match self {
+            Self::Exit(code) => *code == 0,
+            Self::Signal(_) => false,
+            Self::Result(result) => !result.is_error,
+        }
+    }
+
     pub(super) fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exit(code),

@@ -37,7 +37,7 @@ pub fn start_dev(
         workspace: &world.layout.workspace(&task.id),
         text: &brief::dev(task, &issue, start, &so_far),
         protocol: brief::protocol(task),
-        passed_on: passed_on(world, start)?,
+        passed_on: passed_on(world, start, &taken)?,
         taken,
     };
     let rescued = match start {
@@ -117,10 +117,15 @@ fn predecessor(start: &Start) -> Option<&SessionId> {
     }
 }
 
-/// What people said to a predecessor that it never heard. What we said is in the successor's brief, or void.
-fn passed_on(world: &World, start: &Start) -> Result<Vec<Message>, Fault> {
+/// What people said to a predecessor and nobody remembers. What we said is in the successor's brief, or void.
+fn passed_on(world: &World, start: &Start, taken: &Taken) -> Result<Vec<Message>, Fault> {
     let Some(predecessor) = predecessor(start) else { return Ok(Vec::new()) };
-    let mut messages = client::unheard(&world.layout.session(predecessor))?;
+    let folder = world.layout.session(predecessor);
+    let mut messages = match taken.conversation {
+        // What was handed over is in the conversation.
+        Conversation::Resumed(_) => client::unheard(&folder)?,
+        Conversation::New(_) => client::unanswered(&folder)?,
+    };
     messages.retain(|message| message::is_told(&message.text));
     Ok(messages)
 }
