@@ -11,7 +11,7 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, init, issues,
-    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
+    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, top, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -72,6 +72,7 @@ pub enum Command {
     Show(show::Args),
     Why(why::Args),
     Logs(logs::Args),
+    Top(top::Args),
     New(new::Args),
     Tell(tell::Args),
     Retry(retry::Args),

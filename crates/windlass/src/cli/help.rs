@@ -10,7 +10,7 @@ use crate::exit::Exit;
 /// The commands by what one wants; within a group in the order in which one meets them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Begin", &["init", "demo", "up", "down"]),
-    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs"]),
+    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "top"]),
     ("Act", &["new", "tell", "retry", "abandon", "pause", "resume", "comment", "label", "close"]),
     ("Data", &["events", "export", "backup", "config"]),
 ];

@@ -8,6 +8,7 @@ use std::time::Duration;
 use windlass_adapters::shim::{LOG, TRANSCRIPT};
 use windlass_core::id::{IssueNumber, SessionId};
 use windlass_core::task::Task;
+use windlass_core::text::one_line;
 use windlass_store::Store;
 
 use crate::context::Context;
@@ -118,10 +119,6 @@ fn follow(
 
 fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Result<Option<Source>, CliError> {
     let layout = &project.layout;
-    let transcript = |session: &SessionId| {
-        let tail = Tail::of(layout.session(session).join(TRANSCRIPT));
-        Source::new(session.as_str(), Format::Transcript, tail)
-    };
     if args.ci {
         let builds = store.recent_builds(BUILDS)?;
         let build = builds.iter().find(|build| build.task == task.id);
@@ -130,9 +127,32 @@ fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Resul
     }
     if args.critic {
         let review = (task.reviews > 0).then(|| SessionId::review(&task.id, task.reviews));
-        return Ok(review.as_ref().map(transcript));
+        return Ok(review.map(|session| transcript(project, &session)));
     }
-    Ok(Some(transcript(&task.session)))
+    Ok(Some(transcript(project, &task.session)))
+}
+
+/// The last lines of an issue's agent, or of the daemon, one sentence each.
+pub fn last(
+    project: &Project,
+    store: &dyn Store,
+    issue: Option<u64>,
+    lines: usize,
+) -> Result<Vec<String>, CliError> {
+    let task = issue.map_or(Ok(None), |issue| project::task_of(store, IssueNumber(issue)))?;
+    let mut source = match (issue, task) {
+        (None, _) => Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file())),
+        (Some(_), None) => return Ok(vec!["nobody has worked on it yet".into()]),
+        (Some(_), Some(task)) => transcript(project, &task.session),
+    };
+    let lines = source.tail.last(lines)?;
+    let said = lines.iter().flat_map(|line| render::said(source.format, line));
+    Ok(said.map(|(kind, text)| format!("{kind:<6} {}", one_line(&text, 400))).collect())
+}
+
+fn transcript(project: &Project, session: &SessionId) -> Source {
+    let tail = Tail::of(project.layout.session(session).join(TRANSCRIPT));
+    Source::new(session.as_str(), Format::Transcript, tail)
 }
 
 fn nothing(issue: IssueNumber, args: &Args) -> CliError {

@@ -25,6 +25,7 @@ pub mod shim;
 pub mod show;
 pub mod status;
 pub mod tell;
+pub mod top;
 pub mod up;
 pub mod why;
 
@@ -46,6 +47,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Show(args) => show::run(context, &args),
         Command::Why(args) => why::run(context, &args),
         Command::Logs(args) => logs::run(context, &args),
+        Command::Top(args) => top::run(context, &args),
         Command::New(args) => new::run(context, &args),
         Command::Tell(args) => tell::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

@@ -36,7 +36,7 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, CliError> {
+pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, CliError> {
     let policy = project.config.policy();
     let (mut needs_you, mut working, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();

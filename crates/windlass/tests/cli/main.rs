@@ -9,3 +9,4 @@ mod memory;
 mod output;
 mod queue;
 mod schema;
+mod top;

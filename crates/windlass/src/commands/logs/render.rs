@@ -19,11 +19,7 @@ pub enum Format {
 }
 
 pub fn show(out: &mut Out, source: &str, format: Format, line: &str) -> Result<(), CliError> {
-    let said = match format {
-        Format::Plain => vec![("line", line.to_owned())],
-        Format::Transcript => read(line),
-    };
-    for (kind, text) in said {
+    for (kind, text) in said(format, line) {
         if out.is_json() {
             out.record(&LogLine::new(source, kind, text))?;
         } else if kind == "line" {
@@ -35,6 +31,14 @@ pub fn show(out: &mut Out, source: &str, format: Format, line: &str) -> Result<(
         }
     }
     Ok(())
+}
+
+/// What a line says, each with its kind.
+pub fn said(format: Format, line: &str) -> Vec<(&'static str, String)> {
+    match format {
+        Format::Plain => vec![("line", line.to_owned())],
+        Format::Transcript => read(line),
+    }
 }
 
 /// Transcripts of all kinds of agents: a line that one does not know, another does.
