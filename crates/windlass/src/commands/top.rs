@@ -5,12 +5,12 @@ mod board;
 mod draw;
 
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
 use windlass_core::command::Command;
 use windlass_core::id::IssueNumber;
 use windlass_store::{SqliteStore, Store};
@@ -44,9 +44,9 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let mut viewer = Viewer { store: project.reader()?, project, app: App::default() };
     let board = Board::read(&viewer.project, &viewer.store, &viewer.app)?;
-    let asked_to_end = end_on_signals()?;
+    end_on_signals()?;
     let mut terminal = ratatui::try_init().map_err(no_screen)?;
-    let ended = viewer.watch(&mut terminal, board, &asked_to_end, context.out.style);
+    let ended = viewer.watch(&mut terminal, board, context.out.style);
     let restored = ratatui::try_restore().map_err(no_screen);
     let exit = ended?;
     restored?;
@@ -64,11 +64,10 @@ impl Viewer {
         &mut self,
         terminal: &mut DefaultTerminal,
         mut board: Board,
-        asked_to_end: &AtomicBool,
         style: Style,
     ) -> Result<Exit, CliError> {
         let mut read = Instant::now();
-        while !asked_to_end.load(Ordering::Relaxed) {
+        loop {
             terminal.draw(|frame| draw::draw(frame, &self.app, &board, style)).map_err(no_screen)?;
             if event::poll(REFRESH.saturating_sub(read.elapsed())).map_err(no_screen)? {
                 match self.app.hear(&event::read().map_err(no_screen)?, &board) {
@@ -89,7 +88,6 @@ impl Viewer {
                 read = Instant::now();
             }
         }
-        Ok(Exit::Interrupted)
     }
 
     fn explain(&mut self, issue: u64) {
@@ -120,13 +118,16 @@ impl Viewer {
     }
 }
 
-fn end_on_signals() -> Result<Arc<AtomicBool>, CliError> {
-    use signal_hook::consts::{SIGHUP, SIGTERM};
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(no_screen)?;
-    }
-    Ok(flag)
+/// Ends us from a thread of its own: once the terminal is gone, the wait for a key never comes back.
+fn end_on_signals() -> Result<(), CliError> {
+    let mut signals = Signals::new([SIGHUP, SIGTERM]).map_err(no_screen)?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            ratatui::restore();
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+    });
+    Ok(())
 }
 
 fn no_screen(source: io::Error) -> CliError {

@@ -157,6 +157,32 @@ fn twenty_columns_are_enough() {
 }
 
 #[test]
+fn it_ends_with_its_terminal() {
+    let machine = machine_with_issues();
+    let Some(terminal) = Terminal::start(&machine, "top", 110) else { return };
+    terminal.shows("[1 work]");
+    let state = machine.path("state").display().to_string();
+    assert_eq!(viewers(&state), 1);
+    drop(terminal);
+    let until = Instant::now() + Duration::from_secs(60);
+    while viewers(&state) > 0 {
+        assert!(Instant::now() < until, "it goes on without a terminal");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Processes of `windlass top` that were given this state.
+fn viewers(state: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let read = |path: PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+    let is_ours = |process: &PathBuf| {
+        read(process.join("cmdline")).ends_with("windlass\0top\0")
+            && read(process.join("environ")).contains(state)
+    };
+    all.filter(is_ours).count()
+}
+
+#[test]
 fn without_a_terminal_it_says_what_else_there_is() {
     let machine = machine_with_issues();
     let ran = machine.fails(&["top"], "no-terminal", 2);
