@@ -19,15 +19,29 @@ pub const MAX_DIFF_BYTES: usize = 25_000;
 pub struct WorkSoFar {
     pub hook: Option<Hook>,
     pub diff: String,
+    pub memory: Memory,
+}
+
+/// Whether a successor remembers the conversation so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Memory {
+    #[default]
+    New,
+    /// The agent program has resumed the conversation.
+    Resumed,
 }
 
 /// The dev role's first message.
 pub fn dev(task: &Task, issue: &Issue, start: &Start, so_far: &WorkSoFar) -> String {
     let mut text = String::new();
+    if let (Start::Recover { .. }, Memory::Resumed) = (start, so_far.memory) {
+        go_on(&mut text, task, so_far);
+        return text;
+    }
     match start {
         Start::Fresh => {}
         Start::Recover { predecessor } => resumption(&mut text, task, predecessor.as_str(), so_far),
-        Start::Continue { predecessor } => continuation(&mut text, predecessor.as_str(), so_far),
+        Start::Continue { predecessor } => continuation(&mut text, task, predecessor.as_str(), so_far),
         Start::Retry { reason, .. } => {
             put(&mut text, &format!("An earlier try was stopped: {}\n\n", one_line(reason, 1_000)));
             work_so_far(&mut text, so_far);
@@ -46,7 +60,8 @@ pub fn dev(task: &Task, issue: &Issue, start: &Start, so_far: &WorkSoFar) -> Str
     text
 }
 
-fn protocol(task: &Task) -> String {
+/// How a dev session works and signals; said again when its conversation was compacted.
+pub fn protocol(task: &Task) -> String {
     format!(
         "## How to work\n\
          You are in your own clone of the project, on branch `{branch}`. Implement the issue, with tests, and \
@@ -62,11 +77,32 @@ fn protocol(task: &Task) -> String {
     )
 }
 
-fn resumption(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSoFar) {
-    let (phase, summary) = so_far.hook.as_ref().map_or_else(
+/// Who remembers the conversation needs neither the issue nor the protocol again, but may have missed the last words.
+fn go_on(text: &mut String, task: &Task, so_far: &WorkSoFar) {
+    let (phase, summary) = phase_and_summary(task, so_far);
+    put(
+        text,
+        &format!(
+            "Your process was lost in the middle of a turn. This is the same conversation in the same workspace: \
+             what is committed or lies there need not be done again.\n\
+             Resume from phase: {phase}, last working on: {summary}\n\n"
+        ),
+    );
+    if let State::Revising { feedback, .. } = &task.state {
+        put(text, &format!("The last you were told:\n\n{}\n\n", crate::message::feedback(task, feedback)));
+    }
+    put(text, "Go on where you were, and signal by $WINDLASS_PHASE_FILE as before.\n");
+}
+
+fn phase_and_summary(task: &Task, so_far: &WorkSoFar) -> (String, String) {
+    so_far.hook.as_ref().map_or_else(
         || ("unknown".to_owned(), task.state.name().to_lowercase()),
         |hook| (hook.work_phase.word().to_owned(), one_line(&hook.work_summary, 300)),
-    );
+    )
+}
+
+fn resumption(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSoFar) {
+    let (phase, summary) = phase_and_summary(task, so_far);
     put(
         text,
         &format!(
@@ -75,13 +111,17 @@ fn resumption(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSo
              What is committed or lies in the workspace need not be done again.\n\n"
         ),
     );
-    if let State::Revising { feedback, .. } = &task.state {
-        put(text, &format!("It was told:\n\n{}\n\n", crate::message::feedback(task, feedback)));
-    }
+    was_told(text, task);
     work_so_far(text, so_far);
 }
 
-fn continuation(text: &mut String, predecessor: &str, so_far: &WorkSoFar) {
+fn was_told(text: &mut String, task: &Task) {
+    if let State::Revising { feedback, .. } = &task.state {
+        put(text, &format!("It was told:\n\n{}\n\n", crate::message::feedback(task, feedback)));
+    }
+}
+
+fn continuation(text: &mut String, task: &Task, predecessor: &str, so_far: &WorkSoFar) {
     let (phase, summary) = so_far.hook.as_ref().map_or_else(
         || ("unknown".to_owned(), "see the commits".to_owned()),
         |hook| (hook.work_phase.word().to_owned(), one_line(&hook.work_summary, 300)),
@@ -90,6 +130,7 @@ fn continuation(text: &mut String, predecessor: &str, so_far: &WorkSoFar) {
         text,
         &format!("You are a continuation of {predecessor}. Resume from: {summary}. Phase: {phase}.\n\n"),
     );
+    was_told(text, task);
     work_so_far(text, so_far);
 }
 

@@ -70,6 +70,12 @@ pub enum FactoryFact {
     OrchestratorStuck {
         session: SessionId,
     },
+    /// A hook of the agent's program fired.
+    AgentHook {
+        session: SessionId,
+        hook: String,
+        detail: String,
+    },
     BuildQueued {
         build: BuildId,
         commit: Sha,
@@ -138,6 +144,15 @@ pub enum FactoryFact {
     },
     Paused,
     Resumed,
+    /// A changed configuration was read: what holds from now on, and what only after a restart.
+    ConfigTaken {
+        taken: Vec<String>,
+        waiting: Vec<String>,
+    },
+    /// A changed configuration is not valid; the last good one holds.
+    ConfigRefused {
+        why: String,
+    },
     EffectDone {
         key: EffectKey,
         effect: String,
@@ -184,6 +199,7 @@ impl FactoryFact {
             Self::MergeReady { .. } => "merge_ready",
             Self::HandoffRequested { .. } => "handoff_requested",
             Self::OrchestratorStuck { .. } => "orchestrator_stuck",
+            Self::AgentHook { .. } => "agent_hook",
             Self::BuildQueued { .. } => "build_queued",
             Self::BuildStarted { .. } => "build_started",
             Self::BuildEnded { .. } => "build_ended",
@@ -198,6 +214,8 @@ impl FactoryFact {
             Self::CommandTaken { .. } => "command_taken",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::ConfigTaken { .. } => "config_taken",
+            Self::ConfigRefused { .. } => "config_refused",
             Self::EffectDone { .. } => "effect_done",
             Self::EffectRetried { .. } => "effect_retried",
             Self::EffectGivenUp { .. } => "effect_given_up",

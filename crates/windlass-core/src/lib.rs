@@ -1,5 +1,6 @@
 //! The rules of Windlass: pure values and functions, no clock, no disk, no network.
 
+pub mod activity;
 pub mod brief;
 pub mod bugs;
 pub mod build;

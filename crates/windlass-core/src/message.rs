@@ -125,8 +125,15 @@ pub fn rejection(task: &Task, why: &Rejection) -> String {
 }
 
 pub fn told(by: &str, text: &str) -> String {
-    format!("Message from {by}:\n\n{}", clean(text))
+    format!("{FROM_A_PERSON}{by}:\n\n{}", clean(text))
 }
+
+/// Whether this is the word of a person. Our own words hold for one session; a person's hold for its successor too.
+pub fn is_told(text: &str) -> bool {
+    text.starts_with(FROM_A_PERSON)
+}
+
+const FROM_A_PERSON: &str = "Message from ";
 
 pub fn checkpoint_now() -> String {
     "Your context is filling up. Commit what you have now and write down what is left to do.".into()
@@ -144,6 +151,8 @@ pub fn crash(how: &Crash) -> String {
         Crash::Vanished => "the agent vanished".into(),
         Crash::Stopped => "the factory was taken down".into(),
         Crash::Silent => "the agent showed no sign of work".into(),
+        Crash::ConversationLost => "the conversation could not be resumed".into(),
+        Crash::ContextFull => "the conversation is too long for the model".into(),
         Crash::Provider { what } => format!("the provider failed: {}", one_line(what, 200)),
     }
 }
@@ -159,6 +168,20 @@ pub fn escalation(reason: &str) -> String {
     } else {
         one_line(reason, 1_000)
     }
+}
+
+pub fn provider_refuses(what: &str) -> String {
+    format!(
+        "The provider does not work for us: {}. Mend the key, the rights or the bill, then answer; the session goes on.",
+        one_line(what, 300)
+    )
+}
+
+pub fn provider_is_down(times: u32, what: &str) -> String {
+    format!(
+        "The provider failed {times} times in a row, last with: {}. Answer to try again.",
+        one_line(what, 300)
+    )
 }
 
 pub fn effect_failed(effect: &str, why: &str) -> String {

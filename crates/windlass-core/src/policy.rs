@@ -36,6 +36,8 @@ pub struct Caps {
     pub restarts: u32,
     pub restart_window: Span,
     pub conflicts: u32,
+    /// Turns in a row that a provider may let fail before a person is asked.
+    pub outages: u32,
     /// Money per issue in millionths of a dollar.
     pub cost_micro_usd: u64,
 }
@@ -101,6 +103,7 @@ impl Default for Caps {
             restarts: 2,
             restart_window: Span::mins(30),
             conflicts: 5,
+            outages: 12,
             cost_micro_usd: 5_000_000,
         }
     }

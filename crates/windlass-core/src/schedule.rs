@@ -20,6 +20,8 @@ pub struct Situation<'a> {
     /// Issues whose newest task has ended; only a retry starts them again.
     pub ended: &'a BTreeSet<IssueNumber>,
     pub hold: Option<Hold>,
+    /// Take no other issue than this one.
+    pub only: Option<IssueNumber>,
 }
 
 /// What the scheduler needs of an issue, read once when the issue is seen.
@@ -143,6 +145,7 @@ fn by_rank<'a>(policy: &Policy, situation: &Situation<'a>) -> Vec<&'a Candidate>
     let live: BTreeSet<IssueNumber> = situation.live.iter().map(|task| task.issue).collect();
     let mut issues: Vec<&Candidate> =
         situation.issues.values().filter(|issue| issue.open && !live.contains(&issue.number)).collect();
+    issues.retain(|issue| situation.only.is_none_or(|only| only == issue.number));
     if bugs::is(Bug::DoubleDispatch) {
         issues = situation.issues.values().filter(|issue| issue.open).collect();
     }

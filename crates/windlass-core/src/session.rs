@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::activity::{Activity, ContextUse};
 use crate::id::{IssueNumber, SessionId, Sha, TaskId};
 use crate::policy::Limits;
 use crate::task::State;
@@ -59,6 +60,18 @@ pub struct Identity {
     pub phase_mark: Option<String>,
     /// How far the shim's facts were read.
     pub facts_read: u64,
+    /// What the conversation has cost so far, as its agent last said.
+    #[serde(default)]
+    pub cost_seen_micro_usd: u64,
+    /// How far its transcript and the notes of its hooks were read, in bytes.
+    #[serde(default)]
+    pub transcript_read: u64,
+    #[serde(default)]
+    pub hooks_read: u64,
+    #[serde(default)]
+    pub activity: Activity,
+    #[serde(default)]
+    pub context: ContextUse,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use windlass_core::brief::{self, ReviewMaterial, WorkSoFar};
+use windlass_core::brief::{self, Memory, ReviewMaterial, WorkSoFar};
 use windlass_core::forge::Issue;
 use windlass_core::id::{IssueNumber, SessionId, Sha};
 use windlass_core::message;
@@ -156,7 +156,7 @@ fn briefs() {
         tests_status: "unknown".into(),
         resumption_instructions: String::new(),
     };
-    let so_far = WorkSoFar { hook: Some(hook), diff: "+sort".into() };
+    let so_far = WorkSoFar { hook: Some(hook), diff: "+sort".into(), memory: Memory::New };
     chapter(&mut book, "fresh", &brief::dev(&task, &issue, &Start::Fresh, &WorkSoFar::default()));
     let start = Start::Continue { predecessor: predecessor.clone() };
     chapter(&mut book, "continuation", &brief::dev(&task, &issue, &start, &so_far));
@@ -166,6 +166,8 @@ fn briefs() {
     task.state = State::Revising { feedback, heard: None };
     let start = Start::Recover { predecessor };
     chapter(&mut book, "recovery", &brief::dev(&task, &issue, &start, &so_far));
+    let resumed = WorkSoFar { memory: Memory::Resumed, ..so_far };
+    chapter(&mut book, "recovery of a conversation", &brief::dev(&task, &issue, &start, &resumed));
     task.findings = verdict::ledger_after(&[], &report());
     let material = ReviewMaterial {
         head: sha('a'),

@@ -5,11 +5,14 @@ use windlass_core::id::{BuildId, EffectKey, SessionId};
 
 use crate::perform::Outcome;
 use crate::queue::Chained;
+use crate::settings::Reloaded;
 
 #[derive(Debug)]
 pub enum Cause {
     /// A file of the session changed: its phase or the shim's facts.
     SessionStirred(SessionId),
+    /// The session's transcript grows: worth a look, but not at every line.
+    SessionSpoke(SessionId),
     /// The session's shim let go of its lock.
     SessionGone(SessionId),
     BuildGone(BuildId),
@@ -22,6 +25,8 @@ pub enum Cause {
     ChainBuilt(Result<Chained, String>),
     /// Somebody touched the wake file: commands or issues may be waiting.
     Knock,
+    /// The configuration has changed, or what it was changed to is not valid.
+    Configured(Result<Box<Reloaded>, String>),
     Stop(Stopping),
 }
 

@@ -17,7 +17,7 @@ use crate::clock;
 use crate::heart::Heart;
 use crate::host::Host;
 use crate::layout::Layout;
-use crate::settings::Settings;
+use crate::settings::{Reloaded, Settings};
 use crate::world::World;
 
 /// Causes that are heard before the page is written: a commit serves many.
@@ -67,6 +67,21 @@ impl Stop {
     }
 }
 
+/// Hands a changed configuration to a running factory.
+#[derive(Debug, Clone)]
+pub struct Reload(Sender<Cause>);
+
+impl Reload {
+    pub fn take(&self, new: Reloaded) {
+        drop(self.0.send(Cause::Configured(Ok(Box::new(new)))));
+    }
+
+    /// The last good one holds; this only says why.
+    pub fn refuse(&self, why: String) {
+        drop(self.0.send(Cause::Configured(Err(why))));
+    }
+}
+
 impl Factory {
     /// Takes the project's state for this process and picks up whatever an earlier daemon left.
     pub fn open(settings: Settings, layout: Layout) -> Result<Self, EngineError> {
@@ -101,6 +116,10 @@ impl Factory {
         Stop(self.causes.clone())
     }
 
+    pub fn reloader(&self) -> Reload {
+        Reload(self.causes.clone())
+    }
+
     /// Runs until it is stopped, or until it can no longer write down what it does.
     pub fn run(mut self) -> Result<(), EngineError> {
         self.heart.begin(clock::now(), std::process::id());
@@ -111,6 +130,22 @@ impl Factory {
                 return self.end(how);
             }
             if crash::ends_when_idle() && !turn.wrote && self.heart.is_idle() {
+                return self.end(Stopping::Leave);
+            }
+            let patience = if turn.wrote { Duration::ZERO } else { until(turn.wake) };
+            self.listen(patience)?;
+        }
+    }
+
+    /// One round: hears what is to hear, does what is to do, and leaves agents and builds to themselves.
+    pub fn tick(mut self) -> Result<(), EngineError> {
+        self.heart.begin(clock::now(), std::process::id());
+        loop {
+            let turn = self.heart.turn(clock::now())?;
+            if let Some(how) = self.heart.stopping() {
+                return self.end(how);
+            }
+            if !turn.wrote && self.heart.is_settled() {
                 return self.end(Stopping::Leave);
             }
             let patience = if turn.wrote { Duration::ZERO } else { until(turn.wake) };

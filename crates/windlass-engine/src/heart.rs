@@ -25,6 +25,8 @@ use crate::sweep::{Evidence, PAUSED};
 
 /// Nothing waits longer than this without being looked at.
 const LONGEST_WAIT: Span = Span::secs(60);
+/// How long a session that speaks is let speak before it is listened to.
+const LISTEN: Span = Span::secs(5);
 
 #[derive(Debug)]
 pub struct Heart {
@@ -38,6 +40,8 @@ pub struct Heart {
     pub(crate) recipe: Recipe,
     pub(crate) backlog: Backlog,
     pub(crate) evidence: BTreeMap<SessionId, Evidence>,
+    /// Sessions whose transcripts have grown, and when they are looked at.
+    pub(crate) spoke: BTreeMap<SessionId, Millis>,
     pub(crate) paused: bool,
     /// Something changed that the scheduler has not seen.
     pub(crate) restless: bool,
@@ -103,6 +107,7 @@ impl Heart {
             store,
             outside,
             evidence: BTreeMap::new(),
+            spoke: BTreeMap::new(),
             restless: true,
             knocked: true,
             next_poll: now,
@@ -116,6 +121,7 @@ impl Heart {
     pub fn hear(&mut self, now: Millis, cause: Cause) -> Result<(), StoreError> {
         match cause {
             Cause::SessionStirred(session) => self.look_at(now, &session, Life::MayGoOn),
+            Cause::SessionSpoke(session) => drop(self.spoke.entry(session).or_insert(now + LISTEN)),
             Cause::SessionGone(session) => self.session_gone(now, &session),
             Cause::BuildGone(build) => self.build_gone(now, &build),
             Cause::EffectEnded { key, outcome } => self.effect_ended(now, &key, outcome)?,
@@ -123,6 +129,7 @@ impl Heart {
             // Thought about only when what came with it is written: it asks the store for verdicts.
             Cause::ChainBuilt(built) => self.queue.linked = Some(built),
             Cause::Knock => self.knocked = true,
+            Cause::Configured(read) => self.configured(now, read),
             Cause::Stop(how) => self.stopping = Some(how),
         }
         Ok(())
@@ -167,6 +174,7 @@ impl Heart {
         self.next_heartbeat = self.next_heartbeat.min(now + self.settings.policy.limits.heartbeat);
         self.take_commands(now)?;
         self.read_issues(now);
+        self.listen(now);
         self.deadlines(now);
         self.build_deadlines(now);
         self.heartbeat(now);
@@ -233,6 +241,13 @@ impl Heart {
         !(reading || asking || living || self.restless || !self.book.builds.is_empty())
     }
 
+    /// Whether every issue was looked at and no effect is under way: what is left waits for somebody else, or for
+    /// another try later.
+    pub(crate) fn is_settled(&self) -> bool {
+        let reading = self.backlog.reading || self.knocked || !self.backlog.complete;
+        !(reading || self.queue.linking || self.outbox.is_busy())
+    }
+
     /// When something has to be done if nobody says anything.
     fn wake(&self, now: Millis) -> Millis {
         let policy = &self.settings.policy;
@@ -242,6 +257,7 @@ impl Heart {
         let poll = Some(self.next_poll).filter(|_| !self.backlog.reading);
         deadlines
             .chain(self.outbox.next_wake())
+            .chain(self.spoke.values().copied())
             .chain(self.retry_at.filter(|at| *at > now))
             .chain(self.next_build_deadline())
             .chain(self.next_alarm())

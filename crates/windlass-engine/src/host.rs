@@ -21,6 +21,7 @@ use crate::perform::{Outcome, ReviewSlots, chain, perform};
 use crate::queue::link;
 use crate::record::Order;
 use crate::sessions::Look;
+use crate::settings::Settings;
 use crate::sweep::{Watch, read_issues};
 use crate::workers::Workers;
 use crate::world::World;
@@ -37,7 +38,7 @@ pub struct Host {
     /// For the queue and the builds it waits for: what is nearly done goes before what begins.
     urgent: Workers,
     causes: Sender<Cause>,
-    mirror: Sender<mirror::Page>,
+    mirror: mirror::Writer,
     slots: Arc<ReviewSlots>,
     watch: Watch,
 }
@@ -49,7 +50,7 @@ impl Host {
         Ok(Self {
             workers: Workers::start(workers.min(32)).map_err(EngineError::Thread)?,
             urgent: Workers::start(URGENT_WORKERS).map_err(EngineError::Thread)?,
-            mirror: mirror::start(world.layout.clone()).map_err(EngineError::Thread)?,
+            mirror: mirror::Writer::start(world.layout.clone()).map_err(EngineError::Thread)?,
             watch: Watch::start(&world.layout, causes.clone()).map_err(EngineError::Watch)?,
             slots: Arc::default(),
             world: Arc::new(world),
@@ -134,11 +135,16 @@ impl Outside for Host {
     }
 
     fn mirror(&mut self, page: mirror::Page) {
-        drop(self.mirror.send(page));
+        self.mirror.write(page);
     }
 
     fn wait_for_store(&self) {
         std::thread::sleep(STORE_PATIENCE);
+    }
+
+    fn reconfigure(&mut self, settings: &Settings) {
+        let world = World { settings: settings.clone(), ..World::clone(&self.world) };
+        self.world = Arc::new(world);
     }
 
     fn stop_all(&mut self, sessions: Vec<SessionId>, builds: Vec<BuildId>) {

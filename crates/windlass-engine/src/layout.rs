@@ -57,6 +57,11 @@ impl Layout {
         self.sessions().join(session.as_str())
     }
 
+    /// Private to the session's programs; what they remember lies in it.
+    pub fn home(&self, session: &SessionId) -> PathBuf {
+        self.session(session).join("home")
+    }
+
     pub fn phase(&self, session: &SessionId) -> PathBuf {
         self.session(session).join("phase")
     }

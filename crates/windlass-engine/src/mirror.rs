@@ -1,6 +1,7 @@
 //! Writes identities, hooks and the queue out as JSON files, for people and other tools. The database stays the truth.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 use windlass_adapters::files;
@@ -16,11 +17,37 @@ pub enum Page {
     Queue(Value),
 }
 
-/// Starts the thread; it ends when the sender is dropped.
-pub fn start(layout: Layout) -> std::io::Result<Sender<Page>> {
-    let (send, pages) = channel();
-    std::thread::Builder::new().name("mirror".into()).spawn(move || run(&layout, &pages))?;
-    Ok(send)
+/// The thread that writes. Whoever drops it waits until the last page is written: a process that ends in the middle of
+/// one would leave half a file.
+#[derive(Debug)]
+pub struct Writer {
+    pages: Option<Sender<Page>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub fn start(layout: Layout) -> std::io::Result<Self> {
+        let (send, pages) = channel();
+        let thread = std::thread::Builder::new().name("mirror".into()).spawn(move || run(&layout, &pages))?;
+        Ok(Self { pages: Some(send), thread: Some(thread) })
+    }
+
+    pub fn write(&self, page: Page) {
+        if let Some(pages) = &self.pages {
+            // A writer that is gone has said why; the database has the truth.
+            drop(pages.send(page));
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.pages = None;
+        if let Some(thread) = self.thread.take() {
+            // It does not panic, and if it did there would be nothing left to wait for.
+            drop(thread.join());
+        }
+    }
 }
 
 fn run(layout: &Layout, pages: &Receiver<Page>) {

@@ -16,6 +16,7 @@ use crate::mirror;
 use crate::queue::Wanted;
 use crate::record::Order;
 use crate::sessions::Look;
+use crate::settings::Settings;
 
 pub trait Outside: Debug + Send {
     /// Begins an effect; `Cause::EffectEnded` tells how it ended. `task` is its owner as it is now.
@@ -58,6 +59,9 @@ pub trait Outside: Debug + Send {
 
     /// The store cannot be written to: waits before the next try.
     fn wait_for_store(&self);
+
+    /// What is begun from now on is done by these settings.
+    fn reconfigure(&mut self, settings: &Settings);
 
     /// Ends every process of these, and waits until they are gone.
     fn stop_all(&mut self, sessions: Vec<SessionId>, builds: Vec<BuildId>);

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use windlass_adapters::agent::{self, HookNote, Seen};
 use windlass_adapters::files;
 use windlass_adapters::shim::client;
 use windlass_adapters::shim::{Fact, INBOX, Message, ShimError};
@@ -24,6 +25,10 @@ pub struct Papers {
     pub stopped: bool,
     /// The phase file, if there is one.
     pub phase: Option<Signal>,
+    /// What its transcript says since it was last read, and how far that goes.
+    pub seen: (Vec<Seen>, u64),
+    /// What its hooks noted since they were last read, and how far that goes.
+    pub hooks: (Vec<HookNote>, u64),
     /// A critic's report; nothing is an empty one, and an error is what cannot be read.
     pub verdict: Option<Result<String, String>>,
 }
@@ -52,6 +57,8 @@ impl Papers {
             stopped: client::exit(&folder)?.is_some_and(|exit| exit.stopped),
             phase,
             verdict,
+            seen: seen(&folder, identity.transcript_read)?,
+            hooks: client::read_hooks(&folder, identity.hooks_read)?,
         })
     }
 }
@@ -66,6 +73,11 @@ fn signal(path: &Path) -> Option<Signal> {
 fn verdict(path: &Path) -> Result<String, String> {
     let bytes = files::read_head(path, MAX_VERDICT).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
+}
+
+fn seen(folder: &Path, from: u64) -> Result<(Vec<Seen>, u64), ShimError> {
+    let (lines, end) = client::read_transcript(folder, from)?;
+    Ok((lines.iter().flat_map(|line| agent::read(line)).collect(), end))
 }
 
 fn all_facts(folder: &Path) -> Result<Vec<Fact>, ShimError> {

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use windlass_core::activity::{Activity, ContextUse};
 use windlass_core::build::Build;
 use windlass_core::id::{BuildId, EffectKey, IssueNumber, SessionId, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::policy::Policy;
-use windlass_core::session::{Hook, Identity, IdentityStatus, Role, WorkPhase};
+use windlass_core::session::{Hook, Identity, IdentityStatus, Role};
 use windlass_core::task::{self, Effect, Event, Start, State, Step, Task};
+use windlass_core::text;
 use windlass_core::time::Millis;
-use windlass_core::{message, text};
 use windlass_store::{Op, Store, StoreError, Which, Write};
 
 use crate::layout::Layout;
@@ -78,6 +79,11 @@ impl Book {
             policy,
             layout,
         }
+    }
+
+    /// From now on decisions follow this one.
+    pub fn take_policy(&mut self, policy: Policy) {
+        self.policy = policy;
     }
 
     /// All that is live in the store.
@@ -180,7 +186,7 @@ impl Book {
         self.remember(task.clone(), 1);
         self.log_of(at, &task.id, fact);
         self.checkpoint(at, &task);
-        self.intend(at, &task, orders);
+        self.intend(at, &task, orders, &Activity::default());
     }
 
     /// One event of one task. Answers whether it changed anything.
@@ -208,6 +214,7 @@ impl Book {
         }));
         self.put(Op::SaveTask { task: after.clone(), expected, wake_at: self.wake(&after), at });
         self.tasks.insert(id.clone(), after.clone());
+        let activity = self.activity(&before);
         self.identity_after(at, &before, event);
         if moved {
             self.moved(at, &before, &after, event);
@@ -215,7 +222,10 @@ impl Book {
         if after.state.is_terminal() && !before.state.is_terminal() {
             self.cancel(at, id);
         }
-        self.intend(at, &after, orders);
+        self.intend(at, &after, orders, &activity);
+        if after.session != before.session && !moved {
+            self.checkpoint(at, &after);
+        }
         if after.state.is_terminal() {
             self.tasks.remove(id);
             self.ended.insert(after.issue);
@@ -262,9 +272,9 @@ impl Book {
         self.page.orders.retain(|order| order.owner.as_ref() != Some(id) || !order.effect.ends_with_task());
     }
 
-    fn intend(&mut self, at: Millis, task: &Task, orders: Vec<Order>) {
+    fn intend(&mut self, at: Millis, task: &Task, orders: Vec<Order>, activity: &Activity) {
         for order in orders {
-            self.register(at, task, &order.effect);
+            self.register(at, task, &order.effect, activity);
             self.put(Op::Intend {
                 key: order.key.clone(),
                 owner: order.owner.clone(),
@@ -276,13 +286,14 @@ impl Book {
         }
     }
 
-    /// An identity is written before its process starts.
-    fn register(&mut self, at: Millis, task: &Task, effect: &Effect) {
+    /// An identity is written before its process starts. A successor goes on where its predecessor was seen.
+    fn register(&mut self, at: Millis, task: &Task, effect: &Effect, activity: &Activity) {
         let (name, role, head, predecessor) = match effect {
             Effect::StartSession { session, start } => (session, Role::Dev, None, predecessor(start)),
             Effect::StartReview { session, head } => (session, Role::Review, Some(head.clone()), None),
             _ => return,
         };
+        let activity = predecessor.as_ref().map(|_| activity.clone()).unwrap_or_default();
         let identity = Identity {
             role,
             name: name.clone(),
@@ -303,6 +314,11 @@ impl Book {
             head,
             phase_mark: None,
             facts_read: 0,
+            cost_seen_micro_usd: 0,
+            transcript_read: 0,
+            hooks_read: 0,
+            activity,
+            context: ContextUse::default(),
         };
         self.save_identity(identity);
         let fact = FactoryFact::AgentRegistered { session: name.clone(), role, predecessor };
@@ -345,27 +361,12 @@ impl Book {
             }
             _ => {}
         }
+        if let (State::HandingOff { .. }, Event::Due { .. }) = (&before.state, event) {
+            let session = before.session.clone();
+            self.log_of(at, &after.id, FactoryFact::OrchestratorStuck { session });
+        }
+        self.begin_round(before, after);
         self.checkpoint(at, after);
-    }
-
-    /// The hook says where a successor would have to go on.
-    fn checkpoint(&mut self, at: Millis, task: &Task) {
-        let work_phase = WorkPhase::of(&task.state);
-        let hook = Hook {
-            identity_name: task.session.clone(),
-            current_bead: task.bead_id.clone(),
-            current_node: task.node_id.clone(),
-            work_phase,
-            work_summary: format!("{} ({})", text::one_line(&task.title, 120), message::state_line(task)),
-            last_checkpoint_at: at,
-            files_modified: Vec::new(),
-            tests_status: tests_status(&task.state).to_owned(),
-            resumption_instructions: format!("go on with {} on branch `{}`", task.issue, task.branch),
-        };
-        self.put(Op::SaveHook(hook.clone()));
-        let fact = FactoryFact::HookUpdated { session: task.session.clone(), work_phase };
-        self.log_of(at, &task.id, fact);
-        self.page.mirrors.push(Mirror::Hook(Box::new(hook)));
     }
 
     /// Writes the page. Waits for a full disk or a busy database; any other failure ends the daemon.
@@ -394,26 +395,6 @@ fn predecessor(start: &Start) -> Option<SessionId> {
     }
 }
 
-fn tests_status(state: &State) -> &'static str {
-    match state {
-        State::AwaitingCi { .. } => "running",
-        State::AwaitingCritic { .. } | State::Queued { .. } | State::Merged { .. } => "passed",
-        State::AwaitingSlot { feedback } | State::Revising { feedback, .. } => match feedback {
-            task::Feedback::CiFailed { .. } | task::Feedback::GateFailed { .. } => "failed",
-            task::Feedback::ChangesRequested { .. } | task::Feedback::Conflict { .. } => "passed",
-            task::Feedback::Answer { .. } | task::Feedback::Told { .. } | task::Feedback::LimitOver => {
-                "unknown"
-            }
-        },
-        State::Dispatched
-        | State::Running { .. }
-        | State::AwaitingHuman { .. }
-        | State::Limited { .. }
-        | State::HandingOff { .. }
-        | State::Closed { .. }
-        | State::Abandoned { .. } => "unknown",
-    }
-}
-
+mod checkpoint;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use windlass_adapters::agent::{self, Seen};
 use windlass_adapters::shim::client;
-use windlass_adapters::shim::{End, Fact};
+use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
+use windlass_core::id::SessionId;
 use windlass_core::phase::{self, Read};
 use windlass_core::session::{Identity, Process, Role};
-use windlass_core::task::{Crash, Event};
-use windlass_core::verdict;
+use windlass_core::task::{Crash, Event, Trouble};
+use windlass_core::time::Millis;
+use windlass_core::{text, verdict};
 use windlass_store::UsageRow;
 
 use crate::layout::Layout;
@@ -25,6 +28,10 @@ pub struct Look {
     pub heard: BTreeSet<String>,
     /// Messages wait in the inbox.
     pub unheard: bool,
+    /// The hooks of its program that fired, as its log tells them: each name with a detail.
+    pub hooks: Vec<(String, String)>,
+    /// Its program is about to shorten the conversation.
+    pub compacts: bool,
 }
 
 /// Whether the session's process lives, as its lock says.
@@ -40,7 +47,16 @@ pub fn look(layout: &Layout, identity: &Identity) -> Process {
 pub fn digest(papers: &Papers, identity: &Identity, life: Life) -> Look {
     let heard = heard(&papers.facts);
     let unheard = papers.inbox.iter().any(|message| !heard.contains(message));
-    let mut look = Look { events: Vec::new(), usage: Vec::new(), identity: identity.clone(), heard, unheard };
+    let mut look = Look {
+        events: Vec::new(),
+        usage: Vec::new(),
+        identity: identity.clone(),
+        heard,
+        unheard,
+        hooks: Vec::new(),
+        compacts: false,
+    };
+    watch(papers, &mut look);
     let at_rest = life == Life::Over || turn_is_over(&papers.facts);
     // The phase first: a turn that ended with a signal is not silence.
     if identity.role == Role::Dev {
@@ -54,6 +70,36 @@ pub fn digest(papers: &Papers, identity: &Identity, life: Life) -> Look {
         cut_off(papers, &mut look);
     }
     look
+}
+
+/// What the session does, from its tools, its figures and its hooks.
+fn watch(papers: &Papers, look: &mut Look) {
+    let identity = &mut look.identity;
+    for seen in &papers.seen.0 {
+        match seen {
+            Seen::Tool { name, target } => {
+                let target = target.as_deref().map(|target| in_workspace(&identity.worktree_path, target));
+                identity.activity.saw(name, target);
+            }
+            Seen::Context(tokens) => identity.context.tokens = *tokens,
+            Seen::Window(tokens) => identity.context.window = Some(*tokens),
+            Seen::Said(_) | Seen::Usage(_) | Seen::TurnResult { .. } | Seen::ProviderSession(_) => {}
+        }
+    }
+    identity.transcript_read = identity.transcript_read.max(papers.seen.1);
+    for note in &papers.hooks.0 {
+        look.compacts |= note.hook == "PreCompact";
+        // One line for every tool would drown the log; the transcript has them.
+        if note.hook != "PostToolUse" {
+            look.hooks.push((note.hook.clone(), note.detail.clone()));
+        }
+    }
+    identity.hooks_read = identity.hooks_read.max(papers.hooks.1);
+}
+
+/// Files are named as git names them.
+fn in_workspace<'a>(workspace: &str, target: &'a str) -> &'a str {
+    target.strip_prefix(workspace).map_or(target, |rest| rest.trim_start_matches('/'))
 }
 
 /// Each write of the file counts once, also over restarts: the mark is stored with the event.
@@ -88,12 +134,15 @@ fn read_facts(papers: &Papers, look: &mut Look) {
     for (at, fact) in facts.iter().enumerate().skip(read) {
         match fact {
             Fact::Started { pid, .. } => look.identity.pid = u32::try_from(*pid).ok(),
-            Fact::TurnEnded { end, .. } => {
-                look.usage.extend(usage(&look.identity, &facts[..=at]));
+            Fact::TurnEnded { end, at: ended, .. } => {
                 if let End::Result(result) = end {
-                    look.identity.session_id = result.session_id.clone().or(look.identity.session_id.take());
+                    look.usage.extend(usage(&mut look.identity, result, *ended));
+                    look.identity.session_id = match agent::trouble(result) {
+                        Some(agent::Trouble::ConversationLost) => None,
+                        Some(_) | None => result.session_id.clone().or(look.identity.session_id.take()),
+                    };
                 }
-                let event = turn_ended(&look.identity, end, papers.stopped);
+                let event = turn_ended(&look.identity, end, *ended, papers.stopped);
                 // Who has heard the next word already, or is about to, has not fallen silent.
                 let goes_on =
                     look.unheard || facts[at..].iter().any(|fact| matches!(fact, Fact::Delivered { .. }));
@@ -108,20 +157,41 @@ fn read_facts(papers: &Papers, look: &mut Look) {
     look.identity.facts_read = facts.len() as u64;
 }
 
-fn turn_ended(identity: &Identity, end: &End, stopped: bool) -> Event {
+fn turn_ended(identity: &Identity, end: &End, at: Millis, stopped: bool) -> Event {
     let session = identity.name.clone();
-    let crash = match end {
-        End::Exit(0) => None,
-        End::Result(result) if !result.is_error => None,
-        End::Exit(_) | End::Signal(_) | End::Result(_) if stopped => Some(Crash::Stopped),
-        End::Exit(code) => Some(Crash::Exited { code: *code }),
-        End::Signal(signal) => Some(Crash::Killed { signal: *signal }),
-        End::Result(_) => Some(Crash::Provider { what: "the turn ended with an error".into() }),
+    let how = match end {
+        end if end.is_good() => return Event::TurnEnded { session },
+        End::Exit(_) | End::Signal(_) | End::Result(_) if stopped => Crash::Stopped,
+        End::Exit(code) => Crash::Exited { code: *code },
+        End::Signal(signal) => Crash::Killed { signal: *signal },
+        End::Result(result) => return turn_failed(session, result, at),
     };
-    match crash {
-        None => Event::TurnEnded { session },
-        Some(how) => Event::AgentCrashed { session, how },
+    Event::AgentCrashed { session, how }
+}
+
+/// The agent has ended its turn with an error, and lives: what now depends on whose fault it is.
+fn turn_failed(session: SessionId, result: &TurnResult, at: Millis) -> Event {
+    let what = result.failure.as_ref().map_or_else(|| "the turn ended with an error".into(), failure);
+    let crashed = |how| Event::AgentCrashed { session: session.clone(), how };
+    match agent::trouble(result) {
+        None | Some(agent::Trouble::TurnsSpent) => Event::TurnEnded { session },
+        Some(agent::Trouble::Limit { until: Some(until) }) if until > at => {
+            Event::LimitHit { session, until, what }
+        }
+        Some(agent::Trouble::Limit { .. } | agent::Trouble::Passing) => {
+            Event::ProviderFailed { session, trouble: Trouble::Passing, what }
+        }
+        Some(agent::Trouble::NeedsPerson) => {
+            Event::ProviderFailed { session, trouble: Trouble::NeedsPerson, what }
+        }
+        Some(agent::Trouble::ContextFull) => crashed(Crash::ContextFull),
+        Some(agent::Trouble::ConversationLost) => crashed(Crash::ConversationLost),
+        Some(agent::Trouble::Unknown) => crashed(Crash::Provider { what }),
     }
+}
+
+fn failure(failure: &Failure) -> String {
+    if failure.text.is_empty() { failure.kind.clone() } else { text::one_line(&failure.text, 300) }
 }
 
 /// The process has ended in the middle of a turn and nobody wrote down how.
@@ -141,8 +211,17 @@ fn read_verdict(papers: &Papers, look: &mut Look) {
         .and_then(|text| verdict::read(text, &head).map_err(|error| error.to_string()));
     look.events.push(match read {
         Ok(report) => Event::VerdictGiven { report },
-        Err(why) => Event::NoVerdict { head, why },
+        Err(why) => Event::NoVerdict { head, why: last_failure(&papers.facts).unwrap_or(why) },
     });
+}
+
+/// What went wrong with the last turn, which explains more than what is missing because of it.
+fn last_failure(facts: &[Fact]) -> Option<String> {
+    let last = facts.iter().rev().find_map(|fact| match fact {
+        Fact::TurnEnded { end: End::Result(result), .. } => Some(result),
+        Fact::TurnEnded { .. } | Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => None,
+    })?;
+    last.failure.as_ref().map(failure)
 }
 
 fn turn_is_open(facts: &[Fact]) -> bool {
@@ -163,19 +242,13 @@ fn heard(facts: &[Fact]) -> BTreeSet<String> {
     delivered.collect()
 }
 
-/// What the last of these turns used. Programs say the cost from their start, so the turn before is taken off.
-fn usage(identity: &Identity, facts: &[Fact]) -> Option<UsageRow> {
-    let mut results = facts.iter().rev().filter_map(|fact| match fact {
-        Fact::TurnEnded { end: End::Result(result), at, .. } => Some((result, *at)),
-        _ => None,
-    });
-    let (last, at) = match facts.last() {
-        Some(Fact::TurnEnded { end: End::Result(_), .. }) => results.next()?,
-        _ => return None,
-    };
-    let before = results.next().and_then(|(result, _)| result.total_cost_usd).unwrap_or(0.0);
-    let cost = (last.total_cost_usd? - before).max(0.0);
-    let count = |key: &str| last.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+/// What a turn used. The cost is said for the whole conversation, so what was seen before is taken off; one that is
+/// lower than before was counted from a new start.
+fn usage(identity: &mut Identity, result: &TurnResult, at: Millis) -> Option<UsageRow> {
+    let total = micro(result.total_cost_usd?);
+    let cost_micro_usd = total.checked_sub(identity.cost_seen_micro_usd).unwrap_or(total);
+    identity.cost_seen_micro_usd = total;
+    let count = |key: &str| result.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
     Some(UsageRow {
         session: identity.name.clone(),
         task: identity.task.clone(),
@@ -185,8 +258,8 @@ fn usage(identity: &Identity, facts: &[Fact]) -> Option<UsageRow> {
         cache_write: count("cache_creation_input_tokens"),
         cache_read: count("cache_read_input_tokens"),
         output: count("output_tokens"),
-        model: String::new(),
-        cost_micro_usd: micro(cost),
+        model: result.model.clone().unwrap_or_default(),
+        cost_micro_usd,
     })
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use windlass_core::id::Recipe;
+use windlass_adapters::agent::ClaudeOptions;
+use windlass_core::id::{IssueNumber, Recipe};
 use windlass_core::policy::Policy;
 use windlass_core::time::Span;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub guards: Guards,
     /// How often the forge is read when nothing wakes us.
     pub poll: Span,
+    /// No other issue is taken than this one; whatever is under way goes on.
+    pub only: Option<IssueNumber>,
 }
 
 #[derive(Debug, Clone)]
@@ -36,9 +39,12 @@ pub struct AgentSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentKind {
     /// Any program: the message on stdin, the workspace as its folder.
-    Command { argv: Vec<String> },
+    Command {
+        argv: Vec<String>,
+    },
     /// The scripted agent inside this program.
     Demo,
+    ClaudeCode(ClaudeOptions),
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +63,28 @@ pub struct Guards {
     pub min_free_disk_mb: u64,
 }
 
+/// A configuration that was read while the factory runs.
+#[derive(Debug, Clone)]
+pub struct Reloaded {
+    pub settings: Settings,
+    /// Keys that hold from now on.
+    pub taken: Vec<String>,
+    /// Keys that differ and wait for the next start.
+    pub waiting: Vec<String>,
+}
+
 impl Settings {
+    /// Takes over what may change while work is under way. What decides a build, where main is, and who works stays:
+    /// a verdict is about one recipe, and a session about one program.
+    pub fn take_over(&mut self, new: &Self) {
+        let ci = self.policy.limits.ci;
+        self.policy = new.policy.clone();
+        self.policy.limits.ci = ci;
+        self.ci.slots = new.ci.slots;
+        self.guards = new.guards;
+        self.poll = new.poll;
+    }
+
     /// What decides a build besides its tree.
     pub fn recipe(&self) -> Recipe {
         let mut hash = Sha256::new();

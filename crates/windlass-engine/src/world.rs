@@ -11,6 +11,7 @@ use windlass_store::Store;
 use crate::layout::Layout;
 use crate::settings::{AgentKind, AgentSettings, Settings};
 
+#[derive(Clone)]
 pub struct World {
     pub settings: Settings,
     pub layout: Layout,
@@ -36,6 +37,9 @@ impl World {
     pub fn driver(&self, role: Role) -> Box<dyn Driver> {
         match &self.agent(role).kind {
             AgentKind::Command { argv } => Box::new(agent::Command::new(argv.clone())),
+            AgentKind::ClaudeCode(options) => {
+                Box::new(agent::ClaudeCode::new(options.clone(), self.settings.exe.clone()))
+            }
             AgentKind::Demo => Box::new(agent::Demo::new(self.settings.exe.clone())),
         }
     }

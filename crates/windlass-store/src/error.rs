@@ -43,8 +43,14 @@ pub enum StoreError {
     NotFound { path: PathBuf },
     #[error("others can write to `{}` (mode {mode:04o})", .path.display())]
     Permissions { path: PathBuf, mode: u32 },
+    #[error("`{}` belongs to user {owner}, and we are user {us}", .path.display())]
+    Foreign { path: PathBuf, owner: u32, us: u32 },
     #[error("`{}` is already there", .path.display())]
     Exists { path: PathBuf },
+    #[error("line {line} is not of an export: {why}")]
+    NotAnExport { line: u64, why: String },
+    #[error("there are records already, in `{table}`")]
+    NotEmpty { table: String },
     #[error("the writer of the database has stopped")]
     Stopped,
     #[error("cannot {tried}: a row does not read as this program wrote it")]
@@ -74,7 +80,10 @@ impl StoreError {
             | Self::ClientOnly { .. }
             | Self::NotFound { .. }
             | Self::Permissions { .. }
+            | Self::Foreign { .. }
             | Self::Exists { .. }
+            | Self::NotAnExport { .. }
+            | Self::NotEmpty { .. }
             | Self::Stopped
             | Self::Unreadable { .. }
             | Self::Io { .. }
@@ -107,8 +116,17 @@ impl StoreError {
                 Some("make the state folder and the database writable for this user".into())
             }
             Self::Permissions { path, .. } => Some(format!("run `chmod go-w '{}'`", path.display())),
+            Self::Foreign { owner, .. } => {
+                Some(format!("run it as user {owner}, or name a folder of your own with WINDLASS_STATE_DIR"))
+            }
             Self::NotFound { .. } => Some("start the daemon, or check the state folder".into()),
             Self::Exists { .. } => Some("choose another name".into()),
+            Self::NotAnExport { .. } => {
+                Some("nothing was changed; make it with `windlass export FILE`".into())
+            }
+            Self::NotEmpty { .. } => {
+                Some("nothing was changed; import into a new state: `--state DIR`".into())
+            }
             Self::Lost { .. }
             | Self::AlreadyClaimed { .. }
             | Self::Duplicate { .. }

@@ -13,8 +13,8 @@ mod write;
 pub use error::StoreError;
 pub use replay::{Drift, Mismatch, replay_states, replay_tasks};
 pub use rows::{
-    Decision, EffectRecord, EffectStatus, EventQuery, LoggedEvent, PendingEffect, PostedCommand, TaskQuery,
-    UsageQuery, Versioned, Which,
+    Decision, EffectRecord, EffectStatus, EventQuery, LoggedEvent, PendingEffect, PostedCommand, RawEvent,
+    TaskQuery, UsageQuery, Versioned, Which,
 };
 pub use sqlite::{Mode, SqliteStore};
 pub use store::Store;

@@ -86,6 +86,18 @@ pub struct LoggedEvent {
     pub entry: Entry,
 }
 
+/// An event as it is stored, for one who hands it on and does not look into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawEvent {
+    pub seq: i64,
+    pub at: Millis,
+    pub task: Option<String>,
+    pub issue: Option<i64>,
+    pub kind: String,
+    /// The fact as JSON, its kind included.
+    pub data: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostedCommand {
     pub id: i64,

@@ -26,6 +26,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn post_command(&self, command: &Command, by: &str, at: Millis) -> Result<i64>;
     /// The epoch under which this store writes; `None` for one that only reads and posts commands.
     fn epoch(&self) -> Option<u64>;
+    /// An error if another daemon has taken over since. Every commit asks this too; it is for acts that follow none.
+    fn must_lead(&self) -> Result<()>;
 
     /// Oldest first.
     fn live_tasks(&self) -> Result<Vec<Versioned<Task>>>;

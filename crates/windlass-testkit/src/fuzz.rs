@@ -3,10 +3,9 @@
 
 use std::cell::RefCell;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use tempfile::TempDir;
-use windlass_adapters::agent::{Demo, Driver};
+use windlass_adapters::agent;
 use windlass_adapters::git::{BareRepo, Git};
 use windlass_core::deps::{self, Dependencies, MAX_DEPENDENCIES};
 use windlass_core::id::Sha;
@@ -41,10 +40,9 @@ pub fn phase(bytes: &[u8]) {
 
 /// A line of an agent's transcript.
 pub fn stream_json(bytes: &[u8]) {
-    let driver = Demo::new(PathBuf::from("windlass"));
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
-        let seen = driver.read(line);
+        let seen = agent::read(line);
         assert!(seen.is_empty() || line.contains('{'), "{line:?} says {seen:?}");
     }
 }

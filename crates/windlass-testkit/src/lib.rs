@@ -1,7 +1,9 @@
 //! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
 
+pub mod claude;
 pub mod fuzz;
 pub mod model;
+pub mod provider;
 pub mod queue_sim;
 pub mod samples;
 pub mod sim;

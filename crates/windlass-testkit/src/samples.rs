@@ -4,7 +4,8 @@ use windlass_core::id::{ChangeNumber, IssueNumber, SessionId, Sha, TaskId};
 use windlass_core::phase::Phase;
 use windlass_core::policy::Policy;
 use windlass_core::task::{
-    AbandonReason, Claim, ClosedHow, Crash, Deadline, Event, Feedback, Rejection, State, Task, Urgency, claim,
+    AbandonReason, Claim, ClosedHow, Crash, Deadline, Event, Feedback, Rejection, State, Task, Trouble,
+    Urgency, claim,
 };
 use windlass_core::time::Millis;
 use windlass_core::verdict::{Category, CriticComment, CriticReport, Decision, Severity};
@@ -31,7 +32,7 @@ pub fn tasks() -> Vec<Task> {
         State::Revising { feedback: feedback(), heard: None },
         State::AwaitingHuman { question: "which?".into(), notified_at: Millis(0) },
         State::Limited { until: Millis(0), what: "rate limit".into() },
-        State::HandingOff { urgency: Urgency::High },
+        State::HandingOff { urgency: Urgency::High, feedback: None },
         State::Queued { head: head(), tree: tree() },
         State::Merged { commit: sha(9) },
         State::Closed { how: ClosedHow::IssueClosed },
@@ -71,6 +72,8 @@ pub fn events() -> Vec<Event> {
         Event::WorkFetched { session: session(), head: sha(4), tree: sha(5) },
         Event::WorkRejected { session: session(), why: Rejection::NothingCommitted },
         Event::LimitHit { session: session(), until: Millis(9), what: "rate limit".into() },
+        Event::ProviderFailed { session: session(), trouble: Trouble::Passing, what: "overloaded".into() },
+        Event::ProviderFailed { session: session(), trouble: Trouble::NeedsPerson, what: "no key".into() },
         Event::UsageSeen { session: session(), cost_micro_usd: 1 },
         Event::ContextWarning { session: session(), urgency: Urgency::High },
         Event::HandoffComplete { session: session() },
@@ -126,6 +129,10 @@ pub fn event_name(event: &Event) -> String {
             Phase::Escalate { .. } => "escalate",
             Phase::Done => "done",
             Phase::Failed { .. } => "failed",
+        },
+        Event::ProviderFailed { trouble, .. } => match trouble {
+            Trouble::Passing => "passing",
+            Trouble::NeedsPerson => "needs_person",
         },
         Event::VerdictGiven { report } => match report.verdict {
             Decision::Approve => "approve",
@@ -187,8 +194,9 @@ pub fn kind_number(event: &Event) -> usize {
         Event::Due { .. } => 28,
         Event::EffectFailed { .. } => 29,
         Event::Withdrawn { .. } => 30,
+        Event::ProviderFailed { .. } => 31,
     }
 }
 
-pub const EVENT_KINDS: usize = 31;
+pub const EVENT_KINDS: usize = 32;
 pub const STATE_KINDS: usize = 13;

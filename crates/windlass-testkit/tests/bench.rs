@@ -113,7 +113,7 @@ fn the_command_line_names_what_there_is() {
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
         assert_eq!(text(&refused.stdout), "");
         assert!(
-            text(&refused.stderr).contains("known are: spine, queue, landing, proof, figures"),
+            text(&refused.stderr).contains("known are: spine, queue, landing, cli, sessions, proof, figures"),
             "{}",
             text(&refused.stderr)
         );

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use crate::config::CREDENTIALS;
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -13,9 +14,14 @@ pub struct Around {
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
     pub state_home: Option<PathBuf>,
+    pub config_home: Option<PathBuf>,
     /// `WINDLASS_STATE_DIR`.
     pub state_dir: Option<PathBuf>,
     pub search_path: String,
+    /// Variables that set a key of the configuration, with their values.
+    pub settings: Vec<(String, String)>,
+    /// Which keys of agents the environment holds, by name.
+    pub credentials: Vec<&'static str>,
     /// `WINDLASS_LOG`.
     pub log: Option<String>,
     /// Who asks, as far as the environment says.
@@ -43,8 +49,11 @@ impl Around {
             cwd,
             home: folder("HOME"),
             state_home: folder("XDG_STATE_HOME"),
+            config_home: folder("XDG_CONFIG_HOME"),
             state_dir: value("WINDLASS_STATE_DIR").map(PathBuf::from),
             search_path,
+            settings: settings(),
+            credentials: CREDENTIALS.into_iter().filter(|name| value(name).is_some()).collect(),
             log: text("WINDLASS_LOG"),
             user: text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(|| "operator".into()),
             asks: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
@@ -62,6 +71,15 @@ impl ColorWish {
     pub fn colored(self) -> bool {
         !self.refused && (self.forced || self.terminal)
     }
+}
+
+/// By name, so that two runs say the same.
+fn settings() -> Vec<(String, String)> {
+    let lossy = |text: OsString| text.to_string_lossy().into_owned();
+    let all = env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+    let mut found: Vec<_> = all.filter(|(name, _)| name.starts_with(crate::config::ENV_PREFIX)).collect();
+    found.sort();
+    found
 }
 
 /// An empty variable counts as none.

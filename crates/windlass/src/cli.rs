@@ -1,5 +1,7 @@
 //! The command line: every command, every global flag, and the help.
 
+#[cfg(test)]
+mod docs;
 mod help;
 
 use std::ffi::OsString;
@@ -10,11 +12,14 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    abandon, agents, backup, close, comment, config, demo, demo_agent, down, events, export, init, issues,
-    label, logs, new, pause, queue, resume, retry, shim, show, status, tell, up, why,
+    abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, doctor, down,
+    events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan, queue, report,
+    resume, retry, run, service, shim, show, status, tell, tick, top, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
+
+pub use help::command;
 
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, about = "A code factory that never loses ground")]
@@ -38,6 +43,9 @@ pub struct Globals {
     /// Keep state in DIR (also WINDLASS_STATE_DIR)
     #[arg(long, global = true, value_name = "DIR", hide = true)]
     pub state: Option<PathBuf>,
+    /// Set a key of the configuration for this run, such as dispatch.parallel=2
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
@@ -63,8 +71,11 @@ pub enum Color {
 pub enum Command {
     Init(init::Args),
     Demo(demo::Args),
+    Plan(plan::Args),
+    Doctor(doctor::Args),
     Up(up::Args),
     Down(down::Args),
+    Service(service::Args),
     Status(status::Args),
     Agents(agents::Args),
     Queue(queue::Args),
@@ -72,20 +83,31 @@ pub enum Command {
     Show(show::Args),
     Why(why::Args),
     Logs(logs::Args),
+    Cost(cost::Args),
+    Top(top::Args),
     New(new::Args),
+    Run(run::Args),
     Tell(tell::Args),
     Retry(retry::Args),
     Abandon(abandon::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Inbox(inbox::Args),
     Comment(comment::Args),
     Label(label::Args),
     Close(close::Args),
     Events(events::Args),
     Export(export::Args),
+    Import(import::Args),
     Backup(backup::Args),
+    Gc(gc::Args),
+    Report(report::Args),
     Config(config::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    Tick(tick::Args),
     Shim(shim::Args),
+    Hook(hook::Args),
     DemoAgent(demo_agent::Args),
 }
 

@@ -55,6 +55,14 @@ impl CliError {
         Self::new(NOBODY_READS, Exit::Ok, "nobody reads the output any more")
     }
 
+    /// All of it in one sentence, for a log or a list.
+    pub fn sentence(&self) -> String {
+        match self.detail() {
+            Some(why) => format!("{}: {why}", self.title),
+            None => self.title.clone(),
+        }
+    }
+
     /// The reason in one text: our own words, then the whole chain of causes.
     fn detail(&self) -> Option<String> {
         let mut parts: Vec<String> = self.why.iter().cloned().collect();

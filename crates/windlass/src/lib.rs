@@ -4,6 +4,7 @@
 //! the checkout and its state folder, `config` reads `windlass.toml`, `train` the merge queue. Results go to stdout, talk and errors to stderr.
 
 mod around;
+mod checkout;
 mod cli;
 mod commands;
 mod config;
@@ -14,9 +15,12 @@ mod daemon;
 mod demo;
 mod error;
 mod exit;
+mod interrupt;
 mod leftovers;
 mod out;
+mod program;
 mod project;
+mod redact;
 mod text;
 mod train;
 mod view;

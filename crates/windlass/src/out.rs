@@ -88,6 +88,10 @@ impl Style {
         Self { colored }
     }
 
+    pub fn is_colored(self) -> bool {
+        self.colored
+    }
+
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }

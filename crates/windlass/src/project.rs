@@ -11,8 +11,9 @@ use windlass_core::task::Task;
 use windlass_engine::{Layout, Settings};
 use windlass_store::{Mode, SqliteStore, Store, StoreError};
 
-use crate::config::{self, Config, Place};
+use crate::config::{self, Config, Loaded, Place, Sources};
 use crate::context::Context;
+use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -20,24 +21,83 @@ use crate::exit::Exit;
 pub struct Project {
     pub root: PathBuf,
     pub config: Config,
+    /// Who said what, and how the project's file stands.
+    pub loaded: Loaded,
+    pub sources: Sources,
     pub layout: Layout,
     user: String,
     search_path: String,
 }
 
+/// What a command can do with a configuration that is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tolerance {
+    /// Nothing: it is about the configuration, or starts something by it.
+    None,
+    /// A running factory goes by the last good one, and so do those who look at it.
+    WhileRunning,
+    /// It does not need one.
+    Any,
+}
+
+/// What the daemon needs besides the configuration.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    name: String,
+    root: PathBuf,
+    search_path: String,
+}
+
+impl Facts {
+    pub fn settings(&self, config: &Config) -> Result<Settings, CliError> {
+        let exe = own_program()?;
+        let place = Place { project: &self.name, exe: &exe, search_path: &self.search_path };
+        config.settings(place).map_err(|fault| fault.of_file(&self.root.join(config::FILE)))
+    }
+}
+
 impl Project {
-    /// The nearest folder upwards with a `windlass.toml`.
+    /// The nearest folder upwards with a `windlass.toml`; or a checkout that was made a project, whatever is checked out.
     pub fn find(context: &Context) -> Result<Self, CliError> {
+        Self::find_with(context, Tolerance::WhileRunning)
+    }
+
+    pub fn find_with(context: &Context, tolerance: Tolerance) -> Result<Self, CliError> {
         let from = folder(context)?;
-        let root = from.ancestors().find(|folder| folder.join(config::FILE).is_file());
-        let root = root.ok_or_else(|| no_project(&from))?.to_owned();
+        let with_file = from.ancestors().find(|folder| folder.join(config::FILE).is_file());
+        let root = match with_file {
+            Some(root) => root.to_owned(),
+            None => known_checkout(context, &from)?,
+        };
         if !root.join(".git").exists() {
             return Err(not_git(&root));
         }
-        let config = Config::load(&root.join(config::FILE))?;
         let layout = Layout::new(state_folder(context, &root)?);
-        let search_path = context.around.search_path.clone();
-        Ok(Self { root, config, layout, user: context.around.user.clone(), search_path })
+        Self::open(context, root, layout, tolerance)
+    }
+
+    pub fn open(
+        context: &Context,
+        root: PathBuf,
+        layout: Layout,
+        tolerance: Tolerance,
+    ) -> Result<Self, CliError> {
+        let around = &context.around;
+        let branch = main_branch(&layout, &root);
+        let sources = Sources { root, branch, around: around.clone(), flags: context.globals.set.clone() };
+        let loaded = match sources.load() {
+            Err(error) if error.exit == Exit::Config => instead(&layout, tolerance, error)?,
+            loaded => loaded?,
+        };
+        Ok(Self {
+            root: sources.root.clone(),
+            config: loaded.layered.config.clone(),
+            loaded,
+            sources,
+            layout,
+            user: around.user.clone(),
+            search_path: around.search_path.clone(),
+        })
     }
 
     pub fn name(&self) -> String {
@@ -52,11 +112,13 @@ impl Project {
         &self.search_path
     }
 
+    /// What the daemon works by.
     pub fn settings(&self) -> Result<Settings, CliError> {
-        let exe = own_program()?;
-        let name = self.name();
-        let place = Place { project: &name, exe: &exe, search_path: &self.search_path };
-        self.config.settings(place).map_err(|fault| fault.of_file(&self.root.join(config::FILE)))
+        self.facts().settings(&self.config)
+    }
+
+    pub fn facts(&self) -> Facts {
+        Facts { name: self.name(), root: self.root.clone(), search_path: self.search_path.clone() }
     }
 
     /// To look only.
@@ -120,6 +182,45 @@ pub fn make_state(search_path: &str, root: &Path, layout: &Layout, branch: &str)
     }
     BareRepo::create_from(&Git::new(search_path), &layout.repository(), root, branch)?;
     Ok(())
+}
+
+/// The configuration for a command that goes on without a good one.
+fn instead(layout: &Layout, tolerance: Tolerance, error: CliError) -> Result<Loaded, CliError> {
+    let goes_on = match tolerance {
+        Tolerance::None => false,
+        Tolerance::WhileRunning => matches!(daemon::look(layout.state())?, Daemon::Up { .. }),
+        Tolerance::Any => true,
+    };
+    if goes_on { Loaded::last_good(&config_in_force(layout), error.sentence()) } else { Err(error) }
+}
+
+/// What a daemon took last.
+pub fn config_in_force(layout: &Layout) -> PathBuf {
+    layout.state().join("config.toml")
+}
+
+/// The branch that the state was made for; before there is one, what the file here says.
+pub fn main_branch(layout: &Layout, root: &Path) -> String {
+    let head = std::fs::read_to_string(layout.repository().join("HEAD")).unwrap_or_default();
+    if let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") {
+        return branch.to_owned();
+    }
+    let text = std::fs::read_to_string(root.join(config::FILE)).unwrap_or_default();
+    let table = toml::from_str::<toml::Table>(&text).unwrap_or_default();
+    let said = table.get("branch").and_then(toml::Value::as_str);
+    said.map_or_else(|| Config::default().branch, str::to_owned)
+}
+
+/// A checkout without the file, as on an old branch, whose state is there.
+fn known_checkout(context: &Context, from: &Path) -> Result<PathBuf, CliError> {
+    for root in from.ancestors().filter(|folder| folder.join(".git").exists()) {
+        // Without HOME there is no state to find, and the question is another one.
+        let Ok(state) = state_folder(context, root) else { break };
+        if Layout::new(state).database().is_file() {
+            return Ok(root.to_owned());
+        }
+    }
+    Err(no_project(from))
 }
 
 /// The newest task of an issue that has one.

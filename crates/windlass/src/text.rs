@@ -21,6 +21,11 @@ pub fn clock(at: Millis) -> String {
     format!("{day} {}Z", rest.get(..8).unwrap_or(rest))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+pub fn dollars(micro_usd: u64) -> f64 {
+    micro_usd as f64 / 1e6
+}
+
 /// Rows with their columns in line, two spaces apart. The last column is as long as it is.
 pub fn table(indent: &str, rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -52,6 +57,17 @@ fn seen(cell: &str) -> usize {
         }
     }
     count
+}
+
+/// A page of the repository equals what is written from the code; with UPDATE_DOCS=1 it is made so.
+#[cfg(test)]
+pub fn same_page(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == text, "{name} is old; write it anew with UPDATE_DOCS=1");
 }
 
 #[cfg(test)]

@@ -19,15 +19,17 @@ impl Driver for Command {
         context.launch(self.argv.clone(), Framing::Turns)
     }
 
-    fn read(&self, line: &str) -> Vec<Seen> {
-        let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
-        let text =
-            value.as_ref().filter(|value| value["type"] == "text").and_then(|value| value["text"].as_str());
-        text.filter(|text| !text.trim().is_empty())
-            .map(|text| Seen::Said(text.to_owned()))
-            .into_iter()
-            .collect()
+    fn resumes(&self) -> bool {
+        false
     }
+}
+
+/// A line of text, as the shim keeps it.
+pub(super) fn read(line: &str) -> Vec<Seen> {
+    let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
+    let text =
+        value.as_ref().filter(|value| value["type"] == "text").and_then(|value| value["text"].as_str());
+    text.filter(|text| !text.trim().is_empty()).map(|text| Seen::Said(text.to_owned())).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -36,10 +38,9 @@ mod tests {
 
     #[test]
     fn lines_of_text_are_said() {
-        let driver = Command::new(Vec::new());
-        assert_eq!(driver.read(r#"{"type":"text","text":"hello"}"#), [Seen::Said("hello".into())]);
+        assert_eq!(read(r#"{"type":"text","text":"hello"}"#), [Seen::Said("hello".into())]);
         for nothing in ["", "hello", r#"{"type":"text","text":" "}"#, r#"{"type":"windlass","note":"x"}"#] {
-            assert_eq!(driver.read(nothing), [], "{nothing}");
+            assert_eq!(read(nothing), [], "{nothing}");
         }
     }
 }

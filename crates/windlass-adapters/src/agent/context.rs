@@ -22,13 +22,28 @@ pub struct SessionContext {
     pub phase_file: PathBuf,
     /// Only for critics.
     pub verdict_file: Option<PathBuf>,
-    pub provider_session: Option<String>,
-    pub resume: bool,
+    pub conversation: Conversation,
     /// Where programs are found.
     pub search_path: String,
     /// Declared in the configuration; cannot replace what we declare ourselves.
     pub env: BTreeMap<String, String>,
     pub limits: Limits,
+}
+
+/// The provider's name for what is said in a session, by which it can be found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conversation {
+    New(String),
+    /// Begun by a predecessor whose home this session has taken over.
+    Resumed(String),
+}
+
+impl Conversation {
+    pub fn id(&self) -> &str {
+        match self {
+            Self::New(id) | Self::Resumed(id) => id,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +73,7 @@ impl SessionContext {
             self.limits;
         Launch {
             argv,
+            again: None,
             env: self.environment(),
             cwd: self.workspace.clone(),
             framing,
@@ -116,8 +132,7 @@ mod tests {
             temp: "/t".into(),
             phase_file: "/s/phase".into(),
             verdict_file: None,
-            provider_session: None,
-            resume: false,
+            conversation: Conversation::New("c".into()),
             search_path: "/bin".into(),
             env: BTreeMap::from([("HOME".into(), "/root".into()), ("EXTRA".into(), "1".into())]),
             limits: Limits::default(),

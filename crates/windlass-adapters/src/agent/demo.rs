@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::stream_json;
-use super::{Driver, Seen, SessionContext};
+use super::{Driver, SessionContext};
 use crate::shim::{Framing, Launch};
 
 #[derive(Debug, Clone)]
@@ -24,7 +23,8 @@ impl Driver for Demo {
         context.launch(argv, Framing::StreamJson)
     }
 
-    fn read(&self, line: &str) -> Vec<Seen> {
-        stream_json::read(line)
+    /// It knows its issue from the brief and its work from the workspace; there is no conversation to resume.
+    fn resumes(&self) -> bool {
+        false
     }
 }

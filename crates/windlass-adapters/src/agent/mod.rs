@@ -1,13 +1,19 @@
 //! Agent programs: how each is started and what its lines mean. Translation only.
 
+mod claude;
 mod command;
 mod context;
 mod demo;
+mod hooks;
 mod stream_json;
+mod trouble;
 
+pub use claude::{ClaudeCode, ClaudeOptions};
 pub use command::Command;
-pub use context::{Limits, SessionContext};
+pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;
+pub use hooks::{HOOKS, HookNote, PROTOCOL, fired};
+pub use trouble::{Trouble, trouble};
 
 use crate::shim::Launch;
 
@@ -16,8 +22,16 @@ pub trait Driver: Send + Sync {
     /// What to run for a session.
     fn launch(&self, context: &SessionContext) -> Launch;
 
-    /// What one line of the transcript says; nothing for a line that tells us nothing.
-    fn read(&self, line: &str) -> Vec<Seen>;
+    /// Whether a new process can go on with the conversation of one that is gone.
+    fn resumes(&self) -> bool;
+}
+
+/// What one line of a transcript says; nothing for a line that tells us nothing. A line that one kind of agent does not
+/// write, another does.
+pub fn read(line: &str) -> Vec<Seen> {
+    let mut seen = command::read(line);
+    seen.extend(stream_json::read(line));
+    seen
 }
 
 /// Something an agent was seen to do.
@@ -28,6 +42,10 @@ pub enum Seen {
         name: String,
         target: Option<String>,
     },
+    /// How many tokens the conversation has, as its last request showed.
+    Context(u64),
+    /// How many the model can hold.
+    Window(u64),
     Usage(Usage),
     TurnResult {
         is_error: bool,

@@ -13,7 +13,8 @@ pub(super) fn read(line: &str) -> Vec<Seen> {
     match value["type"].as_str() {
         Some("system") if value["subtype"] == "init" => session(&value).into_iter().collect(),
         Some("assistant") => {
-            value["message"]["content"].as_array().into_iter().flatten().filter_map(block).collect()
+            let blocks = value["message"]["content"].as_array().into_iter().flatten();
+            blocks.filter_map(block).chain(context(&value)).collect()
         }
         Some("result") => result(&value),
         Some(_) | None => Vec::new(),
@@ -22,6 +23,15 @@ pub(super) fn read(line: &str) -> Vec<Seen> {
 
 fn session(value: &Value) -> Option<Seen> {
     value["session_id"].as_str().map(|id| Seen::ProviderSession(id.to_owned()))
+}
+
+/// Every line of a message shows what its request held. A subagent has a context of its own.
+fn context(value: &Value) -> Option<Seen> {
+    let usage = &value["message"]["usage"];
+    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let tokens =
+        count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
+    (tokens > 0 && value["parent_tool_use_id"].is_null()).then_some(Seen::Context(tokens))
 }
 
 fn block(block: &Value) -> Option<Seen> {
@@ -53,6 +63,9 @@ fn result(value: &Value) -> Vec<Seen> {
             cost_micro_usd: value["total_cost_usd"].as_f64().map(micro),
         }));
     }
+    let models = value["modelUsage"].as_object().into_iter().flatten();
+    let windows = models.filter_map(|(_, model)| model["contextWindow"].as_u64());
+    seen.extend(windows.max().map(Seen::Window));
     // Never by `subtype`: a failed call to the provider says `success` there.
     let is_error = value["is_error"].as_bool().unwrap_or(false);
     seen.push(Seen::TurnResult { is_error, text: value["result"].as_str().unwrap_or_default().to_owned() });
@@ -74,7 +87,7 @@ mod tests {
             r#"{"type":"system","subtype":"init","session_id":"s-1","tools":[]}"#,
             r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look"},{"type":"tool_use","name":"Read","input":{"file_path":"src/a.rs"}}],"usage":{"input_tokens":9}}}"#,
             r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"x"}]}}"#,
-            r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error","session_id":"s-1","total_cost_usd":0.0123,"usage":{"input_tokens":5,"cache_creation_input_tokens":6,"cache_read_input_tokens":7,"output_tokens":8},"modelUsage":{"m-1":{}}}"#,
+            r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error","session_id":"s-1","total_cost_usd":0.0123,"usage":{"input_tokens":5,"cache_creation_input_tokens":6,"cache_read_input_tokens":7,"output_tokens":8},"modelUsage":{"m-1":{"contextWindow":200000}}}"#,
             "not json",
         ];
         let seen: Vec<Seen> = lines.iter().flat_map(|line| read(line)).collect();
@@ -90,8 +103,10 @@ mod tests {
             Seen::ProviderSession("s-1".into()),
             Seen::Said("I look".into()),
             Seen::Tool { name: "Read".into(), target: Some("src/a.rs".into()) },
+            Seen::Context(9),
             Seen::ProviderSession("s-1".into()),
             Seen::Usage(usage),
+            Seen::Window(200_000),
             Seen::TurnResult { is_error: true, text: "API Error".into() },
         ];
         assert_eq!(seen, expected);

@@ -54,6 +54,7 @@ pub fn launch(build: &Build) -> Launch {
         env.insert(key.to_owned(), value);
     }
     Launch {
+        again: None,
         argv: vec!["sh".to_owned(), "-c".to_owned(), build.command.clone()],
         env,
         cwd: build.checkout.clone(),

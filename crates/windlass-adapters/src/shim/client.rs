@@ -15,6 +15,7 @@ use super::journal;
 use super::protocol::{
     EXIT, Exit, FACTS, Fact, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP, TRANSCRIPT,
 };
+use crate::agent::{HOOKS, HookNote};
 use crate::{files, process};
 
 /// What `spawn` found or did.
@@ -96,6 +97,26 @@ pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
     journal::append(&mut file, &message).and_then(|()| file.sync_data()).map_err(failed)
 }
 
+/// Messages that were put into the inbox and never handed to the program.
+pub fn unheard(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    messages_without(folder, |fact, id| matches!(fact, Fact::Delivered { message, .. } if message == id))
+}
+
+/// Messages whose turn has not ended well: never handed over, or cut off in the middle.
+pub fn unanswered(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    messages_without(folder, |fact, id| match fact {
+        Fact::TurnEnded { message, end, .. } => message == id && end.is_good(),
+        Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => false,
+    })
+}
+
+fn messages_without(folder: &Path, settles: impl Fn(&Fact, &str) -> bool) -> Result<Vec<Message>, ShimError> {
+    let (mut messages, _) = journal::values::<Message>(&folder.join(INBOX), 0)?;
+    let (facts, _) = read_facts(folder, 0)?;
+    messages.retain(|message| !facts.iter().any(|fact| settles(fact, &message.id)));
+    Ok(messages)
+}
+
 /// Asks the shim to end the program and itself.
 pub fn request_stop(folder: &Path) -> Result<(), ShimError> {
     Ok(files::write_atomic(&folder.join(STOP), b"")?)
@@ -129,6 +150,11 @@ pub fn read_facts(folder: &Path, offset: u64) -> Result<(Vec<Fact>, u64), ShimEr
 /// Complete lines of the transcript since `offset`, and where to go on reading.
 pub fn read_transcript(folder: &Path, offset: u64) -> Result<(Vec<String>, u64), ShimError> {
     Ok(journal::lines(&folder.join(TRANSCRIPT), offset)?)
+}
+
+/// What the hooks of the program noted since `offset`, and where to go on reading.
+pub fn read_hooks(folder: &Path, offset: u64) -> Result<(Vec<HookNote>, u64), ShimError> {
+    Ok(journal::values(&folder.join(HOOKS), offset)?)
 }
 
 /// How it ended, once it has.

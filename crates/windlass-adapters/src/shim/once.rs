@@ -18,7 +18,8 @@ pub(super) fn run(life: &mut Life) -> Result<Exit, ShimError> {
     if stopper.is_over() {
         return Ok(stopper.mark(Exit::default()));
     }
-    let started = Running::start(life, &[], streams).map_err(|source| life.watch_failed(source))?;
+    let started =
+        Running::start(life, &life.launch.argv, &[], streams).map_err(|source| life.watch_failed(source))?;
     let mut running = match started {
         Ok(running) => running,
         Err(error) => return Ok(not_started(&error)),

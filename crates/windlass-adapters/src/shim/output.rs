@@ -7,7 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::protocol::TurnResult;
+use super::protocol::{Failure, TurnResult};
+
+/// Enough to know what is wrong.
+const MAX_FAILURE_CHARS: usize = 1_000;
 
 /// A file that takes up to so many bytes; what comes after is dropped, with one note.
 #[derive(Debug)]
@@ -148,12 +151,36 @@ fn result_in(text: &str, cut: bool) -> Option<TurnResult> {
             .then(|| TurnResult { is_error, ..TurnResult::default() });
     }
     let value: Value = serde_json::from_str(text).ok()?;
-    (value.get("type")? == "result").then(|| TurnResult {
-        is_error: value.get("is_error").and_then(Value::as_bool).unwrap_or(false),
-        usage: value.get("usage").cloned(),
-        total_cost_usd: value.get("total_cost_usd").and_then(Value::as_f64),
-        session_id: value.get("session_id").and_then(Value::as_str).map(str::to_owned),
+    (value.get("type")? == "result").then(|| {
+        let is_error = value["is_error"].as_bool().unwrap_or(false);
+        TurnResult {
+            is_error,
+            usage: value.get("usage").cloned(),
+            total_cost_usd: value["total_cost_usd"].as_f64(),
+            session_id: value["session_id"].as_str().map(str::to_owned),
+            model: model(&value["modelUsage"]),
+            failure: is_error.then(|| failure(&value)),
+        }
     })
+}
+
+/// Small models do small things beside the one that works.
+fn model(used: &Value) -> Option<String> {
+    let cost = |used: &Value| used["costUSD"].as_f64().unwrap_or(0.0);
+    let models = used.as_object()?.iter();
+    models.max_by(|(_, one), (_, other)| cost(one).total_cmp(&cost(other))).map(|(name, _)| name.clone())
+}
+
+fn failure(value: &Value) -> Failure {
+    let errors = value["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let words = value["result"].as_str().into_iter().chain(errors);
+    let text = words.collect::<Vec<_>>().join("; ");
+    let word = |key: &str| value[key].as_str().map(str::to_owned);
+    Failure {
+        status: value["api_error_status"].as_u64(),
+        kind: word("terminal_reason").or_else(|| word("subtype")).unwrap_or_default(),
+        text: text.chars().take(MAX_FAILURE_CHARS).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,9 @@ pub const SESSION_DIR: &str = "WINDLASS_SESSION_DIR";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     pub argv: Vec<String>,
+    /// What to run in place of `argv` once a message was handed over: the same program, going on with its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Vec<String>>,
     /// The whole environment; nothing is inherited.
     pub env: BTreeMap<String, String>,
     pub cwd: PathBuf,
@@ -104,6 +107,23 @@ pub struct TurnResult {
     pub total_cost_usd: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// The model that cost most in this conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Only of a turn that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// How a program explains a failed turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The provider's status code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u64>,
+    /// The program's own words for how it ended.
+    pub kind: String,
+    pub text: String,
 }
 
 /// How it all ended. Exactly one of `code` and `signal`, or an `error` when nothing ran to an end.
@@ -123,6 +143,14 @@ pub struct Exit {
 }
 
 impl End {
+    pub fn is_good(&self) -> bool {
+        match self {
+            Self::Exit(code) => *code == 0,
+            Self::Signal(_) => false,
+            Self::Result(result) => !result.is_error,
+        }
+    }
+
     pub(super) fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exit(code),

@@ -45,14 +45,14 @@ pub(super) struct Wake {
 }
 
 impl Running {
-    /// Starts the program of the launch, with `extra` in its environment. `Err` is the program's own failure to start.
+    /// Starts a program as the launch says, with `extra` in its environment. `Err` is the program's own failure to start.
     pub fn start(
         life: &Life,
+        argv: &[String],
         extra: &[(&str, String)],
         streams: Streams,
     ) -> io::Result<Result<Self, io::Error>> {
-        let (command, stdin, streams) = prepare(life, extra, streams)?;
-        let mut command = command;
+        let (mut command, stdin, streams) = prepare(life, argv, extra, streams)?;
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) => return Ok(Err(error)),
@@ -194,11 +194,10 @@ impl Watch {
 
 type Prepared = (Command, Option<PipeWriter>, Vec<(PipeReader, Sink)>);
 
-fn prepare(life: &Life, extra: &[(&str, String)], streams: Streams) -> io::Result<Prepared> {
-    let mut argv = life.launch.argv.iter();
-    let program = argv.next().ok_or(io::ErrorKind::InvalidInput)?;
+fn prepare(life: &Life, argv: &[String], extra: &[(&str, String)], streams: Streams) -> io::Result<Prepared> {
+    let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.args(argv).env_clear().envs(&life.launch.env).envs(extra.iter().map(|(key, value)| (key, value)));
+    command.args(args).env_clear().envs(&life.launch.env).envs(extra.iter().map(|(key, value)| (key, value)));
     command.env(SESSION_DIR, &life.folder).current_dir(&life.launch.cwd);
     process::new_session(&mut command);
     process::die_with_parent(&mut command);

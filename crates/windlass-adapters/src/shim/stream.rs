@@ -22,7 +22,9 @@ pub(super) fn run(life: &mut Life) -> Result<Exit, ShimError> {
         return Ok(stopper.mark(Exit::default()));
     }
     let streams = streams(life, Sink::Json)?;
-    let started = Running::start(life, &[], streams).map_err(|source| life.watch_failed(source))?;
+    let launch = &life.launch;
+    let argv = launch.again.as_ref().filter(|_| inbox.delivered() > 0).unwrap_or(&launch.argv);
+    let started = Running::start(life, argv, &[], streams).map_err(|source| life.watch_failed(source))?;
     let running = match started {
         Ok(running) => running,
         Err(error) => return Ok(not_started(&error)),

@@ -32,7 +32,8 @@ fn turn(
 ) -> Result<Exit, ShimError> {
     let extra = [("WINDLASS_TURN", nth.to_string())];
     let streams = streams(life, Sink::Text)?;
-    let started = Running::start(life, &extra, streams).map_err(|source| life.watch_failed(source))?;
+    let started = Running::start(life, &life.launch.argv, &extra, streams)
+        .map_err(|source| life.watch_failed(source))?;
     let mut running = match started {
         Ok(running) => running,
         Err(error) => {

@@ -145,3 +145,41 @@ fn a_program_that_does_not_leave_is_made_to() {
     let exit = session.run();
     assert_eq!((exit.signal, exit.stopped, exit.timed_out), (Some(15), false, false));
 }
+
+/// Whoever was handed no message has no conversation that could be gone on with.
+#[test]
+fn a_later_life_goes_on_with_the_conversation_once_a_message_was_handed_over() {
+    let again = format!("echo again >> lives; {ECHO}");
+    let session = Session::new(Framing::StreamJson, &format!("echo first >> lives; {ECHO}"))
+        .with(|launch| launch.again = Some(vec!["sh".into(), "-c".into(), again]));
+    session.run();
+    session.say("m1", "hello");
+    for message in ["m2", "m3"] {
+        assert_eq!(client::respawn(&shim(), &session.folder()).unwrap(), Spawned::Started);
+        session.end();
+        session.say(message, "more");
+    }
+    assert_eq!(session.read("lives"), "first\nfirst\nagain\n");
+    let unheard = client::unheard(&session.folder()).unwrap();
+    assert_eq!(unheard.iter().map(|message| message.id.as_str()).collect::<Vec<_>>(), ["m3"]);
+}
+
+#[test]
+fn a_failed_turn_says_why_and_which_model_cost_most() {
+    let result = r#"{"type":"result","is_error":true,"result":"API Error: 529","terminal_reason":"api_error","api_error_status":529,"modelUsage":{"small":{"costUSD":0.1},"big":{"costUSD":0.2}}}"#;
+    let session =
+        Session::new(Framing::StreamJson, &format!("read -r line; echo '{result}'; cat > /dev/null"));
+    session.prepare().say("m1", "hello").spawn();
+    session.end();
+    let ended = session.facts().into_iter().find_map(|fact| match fact {
+        Fact::TurnEnded { end: End::Result(result), .. } => Some(result),
+        _ => None,
+    });
+    let ended = ended.expect("a result");
+    let failure = ended.failure.expect("a failure");
+    assert_eq!(
+        (failure.status, failure.kind.as_str(), failure.text.as_str()),
+        (Some(529), "api_error", "API Error: 529")
+    );
+    assert_eq!(ended.model.as_deref(), Some("big"));
+}

@@ -19,6 +19,7 @@ impl Session {
     pub fn new(framing: Framing, script: &str) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let launch = Launch {
+            again: None,
             argv: vec!["sh".into(), "-c".into(), script.into()],
             env: BTreeMap::from([("PATH".into(), std::env::var("PATH").unwrap())]),
             cwd: outer.path().to_owned(),

@@ -39,7 +39,10 @@ fn run(
     let issues: BTreeMap<IssueNumber, Candidate> = issues.iter().cloned().collect();
     let live: Vec<&Task> = live.iter().collect();
     let ended: BTreeSet<IssueNumber> = ended.iter().map(|n| IssueNumber(*n)).collect();
-    decide(policy, &Situation { now: Millis(0), issues: &issues, live: &live, ended: &ended, hold })
+    decide(
+        policy,
+        &Situation { now: Millis(0), issues: &issues, live: &live, ended: &ended, hold, only: None },
+    )
 }
 
 fn taken(decision: &Decision) -> Vec<u64> {
@@ -114,7 +117,8 @@ fn a_dependency_that_is_open_for_too_long_is_named() {
     let issues: BTreeMap<IssueNumber, Candidate> =
         [issue(1, &["backlog"], "depends on #2"), issue(2, &["other"], "")].into_iter().collect();
     let now = Millis(2) + Span::days(31);
-    let situation = Situation { now, issues: &issues, live: &[], ended: &BTreeSet::new(), hold: None };
+    let situation =
+        Situation { now, issues: &issues, live: &[], ended: &BTreeSet::new(), hold: None, only: None };
     let decision = decide(&Policy::default(), &situation);
     let long = Skip::WaitsLong { on: vec![IssueNumber(2)], days: 31 };
     assert_eq!(decision.skipped[&IssueNumber(1)], long);

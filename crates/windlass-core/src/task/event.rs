@@ -45,6 +45,12 @@ pub enum Event {
         until: Millis,
         what: String,
     },
+    /// The provider gave an error in place of an answer.
+    ProviderFailed {
+        session: SessionId,
+        trouble: Trouble,
+        what: String,
+    },
     UsageSeen {
         session: SessionId,
         cost_micro_usd: u64,
@@ -140,10 +146,24 @@ pub enum Crash {
     Stopped,
     /// Alive, but without any sign of work for too long.
     Silent,
-    /// The provider's API failed for good.
+    /// The conversation cannot be resumed: the agent knows nothing of it.
+    ConversationLost,
+    /// The conversation is too long for the model; only a successor can go on.
+    ContextFull,
+    /// The provider's API failed in a way that nobody knows.
     Provider {
         what: String,
     },
+}
+
+/// What a provider's error asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// It is down, too busy or out of reach: the same again later.
+    Passing,
+    /// A key, a right or a bill: only a person can mend it.
+    NeedsPerson,
 }
 
 /// Why the work in a workspace could not be taken.
@@ -158,7 +178,10 @@ pub enum Rejection {
     Unreadable { detail: String },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What is done about a context that fills up: watch it, have the work saved, or hand over.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
     Low,
@@ -192,6 +215,7 @@ impl Event {
             Self::WorkFetched { .. } => "work_fetched",
             Self::WorkRejected { .. } => "work_rejected",
             Self::LimitHit { .. } => "limit_hit",
+            Self::ProviderFailed { .. } => "provider_failed",
             Self::UsageSeen { .. } => "usage_seen",
             Self::ContextWarning { .. } => "context_warning",
             Self::HandoffComplete { .. } => "handoff_complete",
@@ -228,6 +252,7 @@ impl Event {
             | Self::WorkFetched { session, .. }
             | Self::WorkRejected { session, .. }
             | Self::LimitHit { session, .. }
+            | Self::ProviderFailed { session, .. }
             | Self::ContextWarning { session, .. }
             | Self::HandoffComplete { session } => Some(session),
             // Money is money, also that of a critic or of a session that was replaced.

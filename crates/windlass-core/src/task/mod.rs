@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use due::{due, wake_at};
 pub use effect::{BuildLane, Effect, Ending, Lane, Start};
-pub use event::{Crash, Deadline, Event, Rejection, Urgency};
+pub use event::{Crash, Deadline, Event, Rejection, Trouble, Urgency};
 pub use reason::{AbandonReason, ClosedHow, Feedback, Refusal};
 pub use step::{Claim, Stale, Step, claim, step};
 
@@ -70,6 +70,9 @@ pub struct Tally {
     /// Reviews of the current head that gave no verdict.
     pub no_verdicts: u32,
     pub conflicts: u32,
+    /// Turns in a row that the provider let fail.
+    #[serde(default)]
+    pub outages: u32,
     /// When the agent was restarted after a crash.
     pub restarts: Vec<Millis>,
 }
@@ -109,6 +112,9 @@ pub enum State {
     },
     HandingOff {
         urgency: Urgency,
+        /// What the session was working on, if not the issue itself.
+        #[serde(default)]
+        feedback: Option<Feedback>,
     },
     Queued {
         head: Sha,

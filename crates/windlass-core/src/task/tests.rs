@@ -74,6 +74,10 @@ impl Teller {
             "limit" => {
                 Event::LimitHit { session, until: self.at + Span::hours(1), what: "rate limit".into() }
             }
+            "down" => Event::ProviderFailed { session, trouble: Trouble::Passing, what: "529".into() },
+            "denied" => Event::ProviderFailed { session, trouble: Trouble::NeedsPerson, what: "401".into() },
+            "forgotten" => Event::AgentCrashed { session, how: Crash::ConversationLost },
+            "too-long" => Event::AgentCrashed { session, how: Crash::ContextFull },
             "full" => Event::ContextWarning { session, urgency: Urgency::High },
             "handed" => Event::HandoffComplete { session },
             "cost" => Event::UsageSeen { session, cost_micro_usd: 2_000_000 },
@@ -238,6 +242,38 @@ fn a_refusal_and_a_failure_end_with_their_reason_and_can_be_retried() {
 fn a_merge_that_git_proves_wins_over_every_other_story() {
     insta::assert_snapshot!(story("start signal work green approve abandon land land"),
         @"RUNNING RUNNING AWAITING_CI AWAITING_CRITIC QUEUED ABANDONED(operator) MERGED !");
+}
+
+#[test]
+fn a_provider_that_fails_is_waited_for_and_one_that_refuses_is_shown_to_a_person() {
+    insta::assert_snapshot!(story("start down late slot stop signal work"), @"RUNNING LIMITED AWAITING_SLOT REVISING(limit_over) REVISING(limit_over) REVISING(limit_over) AWAITING_CI");
+    insta::assert_snapshot!(story("start denied tell slot"), @"RUNNING AWAITING_HUMAN AWAITING_SLOT REVISING(answer)");
+    let again = "down late slot ".repeat(12);
+    assert_eq!(story(&format!("start {again}down")).rsplit(' ').next(), Some("AWAITING_HUMAN"));
+    let mended = "down late slot stop ".repeat(2);
+    assert!(!story(&format!("start {mended}")).contains("AWAITING_HUMAN"));
+    // What was signalled before the provider failed counts.
+    insta::assert_snapshot!(story("start signal down denied work"), @"RUNNING RUNNING RUNNING RUNNING AWAITING_CI");
+}
+
+#[test]
+fn lost_and_full_conversations_have_successors() {
+    insta::assert_snapshot!(story("start forgotten forgotten forgotten forgotten start"), @"RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING");
+    insta::assert_snapshot!(story("start too-long start too-long start too-long"), @"RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(crash_recovery_failed)");
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    for word in ["start", "too-long"] {
+        teller.tell(&policy, word);
+    }
+    let continues =
+        |order: &Effect| matches!(order, Effect::StartSession { start: Start::Continue { .. }, .. });
+    assert!(teller.orders.iter().any(continues), "{:?}", teller.orders);
+}
+
+#[test]
+fn a_hand_off_keeps_the_feedback_and_spares_who_is_ready() {
+    insta::assert_snapshot!(story("start signal work red slot full handed"), @"RUNNING RUNNING AWAITING_CI AWAITING_SLOT REVISING(ci_failed) HANDING_OFF REVISING(ci_failed)");
+    insta::assert_snapshot!(story("start signal full work"), @"RUNNING RUNNING ! AWAITING_CI");
 }
 
 #[test]

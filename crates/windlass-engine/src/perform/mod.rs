@@ -1,9 +1,11 @@
 //! The only part that changes the world: one arm per effect, each fit to be done twice.
 
+mod conversation;
 mod forge;
 mod land;
 #[cfg(test)]
 mod place;
+mod review_slots;
 mod run_build;
 mod session;
 mod workspace;
@@ -19,7 +21,7 @@ use windlass_core::task::{Effect, Event, Task};
 use windlass_store::StoreError;
 
 pub use land::Landing;
-pub use session::ReviewSlots;
+pub use review_slots::ReviewSlots;
 
 use crate::record::Order;
 use crate::world::World;
@@ -55,6 +57,15 @@ pub struct Report {
 pub struct Started {
     pub session: SessionId,
     pub worktree: String,
+    /// What is said in it, if that can be resumed.
+    pub conversation: Option<Known>,
+}
+
+/// A conversation as it was when a session took it up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub id: String,
+    pub cost_seen_micro_usd: u64,
 }
 
 /// An effect that could not be carried out.
@@ -92,7 +103,7 @@ fn carry_out(
         Effect::StartSession { session, start } => session::start_dev(world, order, owner()?, session, start),
         Effect::Say { session, text } => session::say(world, order, session, text),
         Effect::WakeSession { session } => session::wake(world, session),
-        Effect::StopSession { session } => session::stop(world, slots, session),
+        Effect::StopSession { session } => session::stop(world, slots, task, session),
         Effect::FetchWork { session, branch } => workspace::fetch(world, owner()?, session, branch),
         Effect::PushBranch { branch, head, expected } => {
             forge::push_branch(world, owner()?, branch, head, expected.as_ref())

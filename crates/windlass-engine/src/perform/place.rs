@@ -62,6 +62,7 @@ fn settings() -> Settings {
         critic: agent(),
         ci: CiSettings { command: "true".into(), slots: 1, keep: Vec::new(), env: BTreeMap::new() },
         guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
+        only: None,
         poll: Span::mins(1),
     }
 }

@@ -3,60 +3,23 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use windlass_adapters::agent::{Limits, SessionContext};
+use windlass_adapters::agent::{Conversation, Limits, PROTOCOL, SessionContext};
 use windlass_adapters::files;
 use windlass_adapters::git::Slot;
-use windlass_adapters::shim::client;
-use windlass_core::brief::{self, ReviewMaterial, WorkSoFar};
-use windlass_core::crash;
+use windlass_adapters::shim::{Message, client};
+use windlass_core::brief::{self, Memory, ReviewMaterial, WorkSoFar};
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::session::Role;
 use windlass_core::task::{Event, Start, Task};
+use windlass_core::{crash, message};
 
-use super::{Fault, Report, Started};
-use crate::layout::Layout;
+use super::conversation::{self, Taken};
+use super::review_slots::ReviewSlots;
+use super::{Fault, Report, Started, workspace};
 use crate::record::Order;
 use crate::world::World;
-
-/// Which review session uses which of the reusable checkouts.
-#[derive(Debug, Default)]
-pub struct ReviewSlots(Mutex<BTreeMap<SessionId, u32>>);
-
-impl ReviewSlots {
-    /// After a restart: the session keeps the checkout that its process was started in. Only the launch says for sure
-    /// which one that is: the daemon may have been killed before it wrote down that the session runs.
-    pub fn remember(&self, layout: &Layout, session: &SessionId) {
-        let launch = match client::launch(&layout.session(session)) {
-            Ok(launch) => launch,
-            Err(error) => {
-                tracing::warn!(%session, error = %super::chain(&error), "cannot read where a session was started");
-                return;
-            }
-        };
-        if let Some(slot) = launch.and_then(|launch| layout.review_slot_of(&launch.cwd)) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), slot);
-        }
-    }
-
-    fn take(&self, session: &SessionId) -> u32 {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = held.get(session) {
-            return *slot;
-        }
-        let slot =
-            (1..).find(|slot| !held.values().any(|taken| taken == slot)).expect("there are enough numbers");
-        held.insert(session.clone(), slot);
-        slot
-    }
-
-    fn release(&self, session: &SessionId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
-    }
-}
 
 pub fn start_dev(
     world: &World,
@@ -65,11 +28,28 @@ pub fn start_dev(
     session: &SessionId,
     start: &Start,
 ) -> Result<Report, Fault> {
-    let issue = world.forge.issue(task.issue)?;
-    let so_far = work_so_far(world, task, start)?;
-    let text = brief::dev(task, &issue, start, &so_far);
+    let taken = conversation::take(world, session, start)?;
     let workspace = world.layout.workspace(&task.id);
-    let mut report = begin(world, order, Role::Dev, session, &workspace, &text)?;
+    let mut report = if started(world, order, session)? {
+        runs(world, Role::Dev, session, &workspace, &taken, Before::Began)
+    } else {
+        let issue = world.forge.issue(task.issue)?;
+        let so_far = work_so_far(world, task, start, &taken)?;
+        let opening = Opening {
+            role: Role::Dev,
+            session,
+            workspace: &workspace,
+            text: &brief::dev(task, &issue, start, &so_far),
+            protocol: brief::protocol(task),
+            passed_on: passed_on(world, start, &taken)?,
+            taken,
+        };
+        let rescued = match start {
+            Start::Continue { .. } => workspace::keep(world, task)?,
+            Start::Fresh | Start::Recover { .. } | Start::Retry { .. } => None,
+        };
+        Report { rescued, ..begin(world, order, &opening)? }
+    };
     report.event = Some(Event::SessionStarted { session: session.clone() });
     Ok(report)
 }
@@ -82,6 +62,12 @@ pub fn start_review(
     session: &SessionId,
     head: &Sha,
 ) -> Result<Report, Fault> {
+    let slot = Slot::new(&world.layout.review_slot(slots.take(session)), Vec::new())?;
+    let taken = conversation::new(world, session);
+    // A critic that is at work already must not have its files replaced, nor wait for a forge that is down.
+    if started(world, order, session)? {
+        return Ok(runs(world, Role::Review, session, &slot.work(), &taken, Before::Began));
+    }
     let issue = world.forge.issue(task.issue)?;
     let main = world.repo.main_tip(&world.settings.branch)?;
     let base = world.repo.merge_base(&main, head)?.unwrap_or(main);
@@ -93,11 +79,16 @@ pub fn start_review(
         since_last: since_last(world, task, head)?,
     };
     let text = brief::review(task, &issue, &material);
-    let slot = Slot::new(&world.layout.review_slot(slots.take(session)), Vec::new())?;
-    // A critic that is at work already must not have its files replaced.
-    let checkout =
-        if started(world, order, session)? { slot.work() } else { slot.check_out(&world.repo, head)? };
-    begin(world, order, Role::Review, session, &checkout, &text)
+    let opening = Opening {
+        role: Role::Review,
+        session,
+        workspace: &slot.check_out(&world.repo, head)?,
+        text: &text,
+        protocol: text.clone(),
+        passed_on: Vec::new(),
+        taken,
+    };
+    begin(world, order, &opening)
 }
 
 /// On a second round the critic also sees what changed since its last verdict.
@@ -123,13 +114,30 @@ fn shown(diff: &windlass_adapters::git::Diff) -> String {
     format!("{}\n[cut here; all changed files:]\n{}", diff.text, files.join("\n"))
 }
 
-fn work_so_far(world: &World, task: &Task, start: &Start) -> Result<WorkSoFar, Fault> {
-    let predecessor = match start {
-        Start::Fresh => return Ok(WorkSoFar::default()),
+fn predecessor(start: &Start) -> Option<&SessionId> {
+    match start {
+        Start::Fresh => None,
         Start::Recover { predecessor }
         | Start::Continue { predecessor }
-        | Start::Retry { predecessor, .. } => predecessor,
+        | Start::Retry { predecessor, .. } => Some(predecessor),
+    }
+}
+
+/// What people said to a predecessor and nobody remembers. What we said is in the successor's brief, or void.
+fn passed_on(world: &World, start: &Start, taken: &Taken) -> Result<Vec<Message>, Fault> {
+    let Some(predecessor) = predecessor(start) else { return Ok(Vec::new()) };
+    let folder = world.layout.session(predecessor);
+    let mut messages = match taken.conversation {
+        // What was handed over is in the conversation.
+        Conversation::Resumed(_) => client::unheard(&folder)?,
+        Conversation::New(_) => client::unanswered(&folder)?,
     };
+    messages.retain(|message| message::is_told(&message.text));
+    Ok(messages)
+}
+
+fn work_so_far(world: &World, task: &Task, start: &Start, taken: &Taken) -> Result<WorkSoFar, Fault> {
+    let Some(predecessor) = predecessor(start) else { return Ok(WorkSoFar::default()) };
     let hook = world.store.hook(predecessor)?;
     let fetched = world.repo.fetch_work(&world.layout.workspace(&task.id), &task.branch);
     let diff = match (fetched, &task.base) {
@@ -137,31 +145,62 @@ fn work_so_far(world: &World, task: &Task, start: &Start) -> Result<WorkSoFar, F
         // Without a readable clone the successor finds out for itself.
         (Ok(_) | Err(_), _) => String::new(),
     };
-    Ok(WorkSoFar { hook, diff })
+    let memory = match taken.conversation {
+        Conversation::New(_) => Memory::New,
+        Conversation::Resumed(_) => Memory::Resumed,
+    };
+    Ok(WorkSoFar { hook, diff, memory })
 }
 
-/// Puts the brief into the inbox and starts the process, unless both were done before.
-fn begin(
+/// How a session begins.
+struct Opening<'a> {
+    role: Role,
+    session: &'a SessionId,
+    workspace: &'a Path,
+    text: &'a str,
+    /// What holds for the whole session, said again when its conversation was shortened.
+    protocol: String,
+    passed_on: Vec<Message>,
+    taken: Taken,
+}
+
+/// Puts the brief into the inbox and starts the process.
+fn begin(world: &World, order: &Order, opening: &Opening<'_>) -> Result<Report, Fault> {
+    let Opening { role, session, workspace, text, protocol, passed_on, taken } = opening;
+    let folder = world.layout.session(session);
+    let context = context(world, *role, session, workspace, &taken.conversation)?;
+    client::prepare(&folder, &world.driver(*role).launch(&context))?;
+    files::write_atomic(&folder.join("brief.md"), text.as_bytes())?;
+    files::write_atomic(&folder.join(PROTOCOL), protocol.as_bytes())?;
+    crash::step("prepared");
+    client::say(&folder, order.key.as_str(), text)?;
+    for message in passed_on {
+        client::say(&folder, &message.id, &message.text)?;
+    }
+    crash::step("briefed");
+    client::spawn(&world.settings.exe, &folder)?;
+    Ok(runs(world, *role, session, workspace, taken, Before::Nothing))
+}
+
+/// What an earlier try of the order had done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Began,
+}
+
+fn runs(
     world: &World,
-    order: &Order,
     role: Role,
     session: &SessionId,
     workspace: &Path,
-    text: &str,
-) -> Result<Report, Fault> {
-    let adopted = started(world, order, session)?;
-    let folder = world.layout.session(session);
-    if !adopted {
-        client::prepare(&folder, &world.driver(role).launch(&context(world, role, session, workspace)?))?;
-        files::write_atomic(&folder.join("brief.md"), text.as_bytes())?;
-        crash::step("prepared");
-        client::say(&folder, order.key.as_str(), text)?;
-        crash::step("briefed");
-        client::spawn(&world.settings.exe, &folder)?;
-    }
+    taken: &Taken,
+    before: Before,
+) -> Report {
     let worktree = workspace.to_string_lossy().into_owned();
-    let started = Some(Started { session: session.clone(), worktree });
-    Ok(Report { adopted, started, ..Report::default() })
+    let conversation = world.driver(role).resumes().then(|| taken.known());
+    let started = Some(Started { session: session.clone(), worktree, conversation });
+    Report { adopted: before == Before::Began, started, ..Report::default() }
 }
 
 /// Whether this very order has reached the agent, as the shim's own records say.
@@ -178,9 +217,11 @@ fn context(
     role: Role,
     session: &SessionId,
     workspace: &Path,
+    conversation: &Conversation,
 ) -> Result<SessionContext, Fault> {
     let folder = world.layout.session(session);
-    let (home, temp) = (folder.join("home"), folder.join("home").join("tmp"));
+    let home = world.layout.home(session);
+    let temp = home.join("tmp");
     files::private_dir(&temp)?;
     let verdict_file = match role {
         Role::Dev => None,
@@ -194,8 +235,7 @@ fn context(
         temp,
         phase_file: world.layout.phase(session),
         verdict_file,
-        provider_session: None,
-        resume: false,
+        conversation: conversation.clone(),
         search_path: world.settings.search_path.clone(),
         env: world.agent(role).env.clone(),
         limits: Limits::default(),
@@ -212,20 +252,25 @@ pub fn say(world: &World, order: &Order, session: &SessionId, text: &str) -> Res
 pub fn wake(world: &World, session: &SessionId) -> Result<Report, Fault> {
     let folder = world.layout.session(session);
     client::respawn(&world.settings.exe, &folder)?;
-    let worktree = String::new();
-    Ok(Report { started: Some(Started { session: session.clone(), worktree }), ..Report::default() })
+    let started = Started { session: session.clone(), worktree: String::new(), conversation: None };
+    Ok(Report { started: Some(started), ..Report::default() })
 }
 
 /// Ends the session's processes and waits until they are gone.
-pub fn stop(world: &World, slots: &ReviewSlots, session: &SessionId) -> Result<Report, Fault> {
+pub fn stop(
+    world: &World,
+    slots: &ReviewSlots,
+    task: Option<&Task>,
+    session: &SessionId,
+) -> Result<Report, Fault> {
     let folder = world.layout.session(session);
     if folder.exists() {
         client::request_stop(&folder)?;
         client::wait_gone(&folder)?;
         crash::step("gone");
         client::kill_leftovers(&folder)?;
-        files::remove_tree(&folder.join("home"))?;
     }
+    conversation::forget(world, task, session)?;
     slots.release(session);
     Ok(Report { stopped: Some(session.clone()), ..Report::default() })
 }

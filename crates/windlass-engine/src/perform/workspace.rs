@@ -113,6 +113,19 @@ fn rescue(world: &World, task: &Task, branch: &str) -> Result<Option<(String, Sh
     Ok(saved.map(|saved| (reference, saved.commit)))
 }
 
+/// Commits all that lies in the clone to a ref of ours, while the clone stays: what a session that was replaced had not
+/// committed is safe before its successor touches it.
+pub fn keep(world: &World, task: &Task) -> Result<Option<(String, Sha)>, Fault> {
+    let reference = rescue_ref(task);
+    let clone = world.layout.workspace(&task.id);
+    match world.repo.save(&clone, &task.branch, &reference, clock::now()) {
+        Ok(saved) => Ok(saved.map(|saved| (reference, saved.commit))),
+        // A clone that is gone is made again, from what was saved before.
+        Err(FetchError::Gone) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn rescue_ref(task: &Task) -> String {
     format!("refs/windlass/rescue/{}", task.id)
 }

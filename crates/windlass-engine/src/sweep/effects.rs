@@ -22,7 +22,12 @@ const MAX_ATTEMPTS: u32 = 20;
 impl Heart {
     /// Starts every effect whose turn has come.
     pub(crate) fn hand_out(&mut self, now: Millis) -> Result<(), StoreError> {
-        for order in self.outbox.take_ready(now) {
+        let ready = self.outbox.take_ready(now);
+        if !ready.is_empty() {
+            // A retry follows no commit: whoever slept through a take-over must not act before it learns of it.
+            self.store.must_lead()?;
+        }
+        for order in ready {
             // A build is a row of ours, not an act on the world: it needs no worker.
             if let Effect::StartBuild { head, tree, lane } = order.effect.clone() {
                 self.finish(now, &order, false);
@@ -64,6 +69,14 @@ impl Heart {
                 self.try_later(now, &order, error);
                 Ok(())
             }
+            // A build that could not be ended may still run: its slot is given to nobody until it is gone.
+            Outcome::Later { error } | Outcome::GiveUp { error }
+                if matches!(order.effect, Effect::StopBuild { .. }) =>
+            {
+                tracing::warn!(key = %order.key, error, "a build cannot be ended; its slot stays taken");
+                self.try_later(now, &order, error);
+                Ok(())
+            }
             Outcome::Later { error } | Outcome::GiveUp { error } => {
                 self.give_up(now, &order, error);
                 Ok(())
@@ -83,6 +96,10 @@ impl Heart {
             {
                 identity.worktree_path = started.worktree;
                 identity.last_seen = now;
+                if let Some(conversation) = started.conversation {
+                    identity.session_id = Some(conversation.id);
+                    identity.cost_seen_micro_usd = conversation.cost_seen_micro_usd;
+                }
                 self.book.save_identity(identity);
             }
             self.outside.watch_session(&started.session);
@@ -168,7 +185,8 @@ impl Heart {
         match &order.effect {
             Effect::RunBuild { build, .. } => {
                 if let Some(build) = self.book.builds.get(build).cloned() {
-                    self.end_build(now, build, BuildOutcome::Broke { why: error });
+                    // It may run all the same: an answer can be lost.
+                    self.stop_build(now, build, BuildOutcome::Broke { why: error });
                 }
             }
             Effect::Land { .. } => self.pause_queue(now, format!("main cannot be moved: {error}")),

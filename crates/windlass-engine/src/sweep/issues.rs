@@ -37,6 +37,8 @@ impl Heart {
         self.knocked = false;
         self.backlog.reading = true;
         self.next_poll = now + self.settings.poll;
+        // A clock that went back does not put off the next whole reading.
+        self.backlog.next_whole = self.backlog.next_whole.min(now + WHOLE);
         // Who has read the future has a clock that went back since.
         let since = self.backlog.read_until.filter(|until| *until <= now && now < self.backlog.next_whole);
         if since.is_none() {
@@ -130,8 +132,8 @@ impl Heart {
             true | false => self.outside.room(),
         };
         let live: Vec<&Task> = self.book.tasks.values().collect();
-        let situation =
-            Situation { now, issues: &self.backlog.issues, live: &live, ended: &self.book.ended, hold };
+        let (issues, only) = (&self.backlog.issues, self.settings.only);
+        let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };
         schedule::decide(&self.settings.policy, &situation)
     }
 

@@ -5,6 +5,7 @@ mod effects;
 mod issues;
 mod open;
 mod people;
+mod progress;
 mod watch;
 
 pub use commands::PAUSED;

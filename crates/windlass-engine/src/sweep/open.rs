@@ -15,6 +15,7 @@ impl Heart {
         let epoch = self.store.epoch().unwrap_or_default();
         let fact = FactoryFact::DaemonStarted { epoch, pid, version: env!("CARGO_PKG_VERSION").to_owned() };
         self.book.log(now, fact);
+        self.forget_config_trouble();
         for identity in self.book.identities.values().cloned().collect::<Vec<_>>() {
             self.outside.remember(&identity);
             if self.is_starting(&identity.name) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use windlass_core::bugs::{self, Bug};
 use windlass_core::id::SessionId;
+use windlass_core::journal::FactoryFact;
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Effect, Event};
 use windlass_core::time::Millis;
@@ -33,7 +34,17 @@ impl Heart {
         };
         if look.identity != identity {
             self.book.save_identity(look.identity.clone());
+            self.note_progress(now, &identity, &look.identity);
         }
+        for (hook, detail) in &look.hooks {
+            let fact = FactoryFact::AgentHook {
+                session: session.clone(),
+                hook: hook.clone(),
+                detail: detail.clone(),
+            };
+            self.book.log_of(now, &identity.task, fact);
+        }
+        self.watch_context(now, session, look.compacts);
         for usage in look.usage {
             let cost_micro_usd = usage.cost_micro_usd;
             self.book.put(Op::AddUsage(usage));
@@ -46,6 +57,7 @@ impl Heart {
                 _ => identity.role == Role::Dev || self.is_asked(&identity),
             };
             if counts {
+                let event = self.in_its_place(&identity, event);
                 self.book.happened(now, &identity.task, &event);
             }
         }

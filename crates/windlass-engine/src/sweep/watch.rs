@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use windlass_adapters::agent::HOOKS;
 use windlass_adapters::files;
-use windlass_adapters::shim::{FACTS, client};
+use windlass_adapters::shim::{FACTS, TRANSCRIPT, client};
 use windlass_core::id::{BuildId, SessionId};
 
 use crate::causes::Cause;
@@ -98,7 +99,9 @@ fn cause(wake: &Path, path: &Path) -> Option<Cause> {
     }
     let name = path.file_name()?.to_str()?;
     let session = path.parent()?.file_name()?.to_str()?;
-    [FACTS, "phase", "verdict.json"]
-        .contains(&name)
-        .then(|| Cause::SessionStirred(SessionId::stored(session)))
+    match name {
+        FACTS | HOOKS | "phase" | "verdict.json" => Some(Cause::SessionStirred(SessionId::stored(session))),
+        TRANSCRIPT => Some(Cause::SessionSpoke(SessionId::stored(session))),
+        _ => None,
+    }
 }

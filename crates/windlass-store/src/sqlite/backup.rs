@@ -55,10 +55,15 @@ fn copy(from: &Connection, part: &Path) -> Result<(), StoreError> {
 
 fn check(part: &Path) -> Result<(), StoreError> {
     let copy = Connection::open(part).map_err(|error| classify(part, "open the copy", error))?;
-    let said: String = copy
+    integrity(&copy)
+}
+
+pub(super) fn integrity(conn: &Connection) -> Result<(), StoreError> {
+    let said: String = conn
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
-        .map_err(fault(&copy, "check the copy"))?;
-    if said == "ok" { Ok(()) } else { Err(StoreError::Corrupt { path: part.to_owned(), detail: said }) }
+        .map_err(fault(conn, "check the database"))?;
+    let path = conn.path().unwrap_or_default().into();
+    if said == "ok" { Ok(()) } else { Err(StoreError::Corrupt { path, detail: said }) }
 }
 
 fn publish(part: &Path, to: &Path) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use windlass_core::time::Millis;
 use super::cell::{count, json, number, read_json, read_number};
 use super::filter::Filter;
 use crate::error::{StoreError, fault};
-use crate::rows::{EventQuery, LoggedEvent};
+use crate::rows::{EventQuery, LoggedEvent, RawEvent};
 
 const PAGE: usize = 1_000;
 
@@ -35,25 +35,35 @@ pub(super) fn last_seq(conn: &Connection) -> rusqlite::Result<i64> {
 }
 
 pub(super) fn list(conn: &Connection, query: &EventQuery) -> rusqlite::Result<Vec<LoggedEvent>> {
+    let filter = filter("SELECT seq, at, task, issue, data FROM event", query);
+    conn.prepare_cached(&filter.sql)?.query_map(params_from_iter(filter.holes), read)?.collect()
+}
+
+pub(super) fn list_raw(conn: &Connection, query: &EventQuery) -> rusqlite::Result<Vec<RawEvent>> {
+    let filter = filter("SELECT seq, at, task, issue, kind, data FROM event", query);
+    conn.prepare_cached(&filter.sql)?.query_map(params_from_iter(filter.holes), read_raw)?.collect()
+}
+
+fn filter(select: &str, query: &EventQuery) -> Filter {
     let order = if query.newest_first { "ORDER BY seq DESC" } else { "ORDER BY seq" };
-    let filter = Filter::new("SELECT seq, at, task, issue, data FROM event")
+    Filter::new(select)
         .with("AND seq >", query.since)
         .with_some("AND seq <=", query.until)
         .with_some("AND issue =", query.issue.map(|issue| number(issue.0)))
         .with_some("AND task =", query.task.as_ref().map(|task| task.as_str().to_owned()))
         .with_any("kind", &query.kinds)
         .then(order)
-        .with_some("LIMIT", query.limit.map(count));
-    conn.prepare_cached(&filter.sql)?.query_map(params_from_iter(filter.holes), read)?.collect()
+        .with_some("LIMIT", query.limit.map(count))
 }
 
 /// Page by page, so that nobody's connection is held while an event is looked at, and no old snapshot keeps the log
 /// of changes from being folded into the file.
-pub(super) fn for_each(
+pub(super) fn for_each<T>(
     query: &EventQuery,
     last_seq: i64,
-    page: impl Fn(&EventQuery) -> Result<Vec<LoggedEvent>, StoreError>,
-    each: &mut dyn FnMut(LoggedEvent) -> ControlFlow<()>,
+    page: impl Fn(&EventQuery) -> Result<Vec<T>, StoreError>,
+    seq: impl Fn(&T) -> i64,
+    each: &mut dyn FnMut(T) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let mut left = query.limit.unwrap_or(usize::MAX);
     let mut ask = query.clone();
@@ -63,9 +73,9 @@ pub(super) fn for_each(
         let events = page(&ask)?;
         let Some(last) = events.last() else { break };
         if query.newest_first {
-            ask.until = Some(last.seq - 1);
+            ask.until = Some(seq(last) - 1);
         } else {
-            ask.since = last.seq;
+            ask.since = seq(last);
         }
         left -= events.len();
         for event in events {
@@ -75,6 +85,17 @@ pub(super) fn for_each(
         }
     }
     Ok(())
+}
+
+fn read_raw(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
+    Ok(RawEvent {
+        seq: row.get(0)?,
+        at: Millis(row.get(1)?),
+        task: row.get(2)?,
+        issue: row.get(3)?,
+        kind: row.get(4)?,
+        data: row.get(5)?,
+    })
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<LoggedEvent> {

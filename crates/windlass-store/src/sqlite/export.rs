@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 use super::migrate;
 use crate::error::{StoreError, fault, io_fault};
 
+pub(super) const SCHEMA: &str = "windlass.export/1";
 const TRIED: &str = "export the database";
 
 pub(super) fn export(conn: &Connection, out: &mut dyn Write) -> Result<(), StoreError> {
     // One transaction, so that all rows are of one moment.
     let snapshot = conn.unchecked_transaction().map_err(fault(conn, TRIED))?;
     let tables = tables(&snapshot).map_err(fault(conn, TRIED))?;
-    let head =
-        json!({ "schema": "windlass.export/1", "version": migrate::version(&snapshot)?, "tables": tables });
+    let head = json!({ "schema": SCHEMA, "version": migrate::version(&snapshot)?, "tables": tables });
     line(conn, out, &head)?;
     for table in &tables {
         rows(&snapshot, out, table)?;
@@ -24,7 +24,7 @@ pub(super) fn export(conn: &Connection, out: &mut dyn Write) -> Result<(), Store
     out.flush().map_err(io_fault(conn.path().unwrap_or_default().as_ref(), TRIED))
 }
 
-fn tables(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(super) fn tables(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")?
         .query_map([], |row| row.get(0))?
         .collect()

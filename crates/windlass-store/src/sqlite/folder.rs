@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{StoreError, io_fault};
@@ -19,6 +19,7 @@ pub(super) fn database(state_dir: &Path) -> PathBuf {
 pub(super) fn prepare(state_dir: &Path) -> Result<(), StoreError> {
     match fs::metadata(state_dir) {
         Ok(found) => {
+            must_be_ours(state_dir, &found)?;
             let mode = found.permissions().mode() & 0o7777;
             if mode & WRITTEN_BY_OTHERS != 0 {
                 return Err(StoreError::Permissions { path: state_dir.to_owned(), mode });
@@ -28,6 +29,12 @@ pub(super) fn prepare(state_dir: &Path) -> Result<(), StoreError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(state_dir),
         Err(error) => Err(io_fault(state_dir, "look at the state folder")(error)),
     }
+}
+
+/// Files that we made in somebody else's folder would be in its owner's way.
+pub(super) fn must_be_ours(path: &Path, found: &fs::Metadata) -> Result<(), StoreError> {
+    let (owner, us) = (found.uid(), rustix::process::geteuid().as_raw());
+    if owner == us { Ok(()) } else { Err(StoreError::Foreign { path: path.to_owned(), owner, us }) }
 }
 
 fn make(state_dir: &Path) -> Result<(), StoreError> {

@@ -34,12 +34,21 @@ pub(super) fn refuse_newer(conn: &Connection) -> Result<i64, StoreError> {
 /// Each step is a transaction of its own: a crash in between leaves a whole version.
 pub(super) fn migrate(conn: &Connection) -> Result<(), StoreError> {
     while refuse_newer(conn)? < known() {
-        let tx =
-            Transaction::new_unchecked(conn, TransactionBehavior::Immediate).map_err(fault(conn, TRIED))?;
-        step(&tx)?;
-        tx.commit().map_err(fault(conn, TRIED))?;
+        alone(conn, TRIED, step)?;
     }
     Ok(())
+}
+
+/// All of it or nothing, for one who holds the whole folder: no daemon commits meanwhile.
+pub(super) fn alone<T>(
+    conn: &Connection,
+    tried: &'static str,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate).map_err(fault(conn, tried))?;
+    let done = work(&tx)?;
+    tx.commit().map_err(fault(conn, tried))?;
+    Ok(done)
 }
 
 fn step(tx: &Transaction<'_>) -> Result<(), StoreError> {

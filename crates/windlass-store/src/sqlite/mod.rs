@@ -9,6 +9,7 @@ mod events;
 mod export;
 mod filter;
 mod folder;
+mod import;
 mod memory;
 mod migrate;
 mod open;
@@ -81,9 +82,20 @@ impl SqliteStore {
         self.with_reader(|conn| backup::backup(conn, to))
     }
 
+    /// Reads all of it and says what is wrong.
+    pub fn check_integrity(&self) -> Result<(), StoreError> {
+        self.with_reader(backup::integrity)
+    }
+
     /// Writes every row of every table, as of one moment, as lines of JSON.
     pub fn export(&self, out: &mut dyn std::io::Write) -> Result<(), StoreError> {
         self.with_reader(|conn| export::export(conn, out))
+    }
+
+    /// Reads back what `export` wrote, into a state without records. Refused while a daemon holds it.
+    pub fn import(state_dir: &Path, from: &mut dyn std::io::BufRead) -> Result<u64, StoreError> {
+        let (conn, _lock) = open::alone(state_dir)?;
+        import::import(&conn, from)
     }
 
     fn with_reader<T>(

@@ -12,7 +12,7 @@ use super::migrate;
 use super::pool::Pool;
 use super::writer::Writer;
 use super::{Access, LEASE};
-use crate::error::{StoreError, classify, fault};
+use crate::error::{StoreError, classify, fault, io_fault};
 
 const BUSY: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 20;
@@ -32,6 +32,18 @@ pub(super) fn daemon(state_dir: &Path, holder: &str, now: Millis) -> Result<Acce
     Ok(Access::Daemon { writer: Writer::start(conn, epoch)?, readers: Pool::new(path), epoch, _lock: lock })
 }
 
+/// A connection for one who must be the only one to write, and its hold on the folder.
+pub(super) fn alone(state_dir: &Path) -> Result<(Connection, DaemonLock), StoreError> {
+    folder::prepare(state_dir)?;
+    let opening = folder::begin_opening(state_dir)?;
+    let lock = folder::lock_as_daemon(state_dir, &opening)?;
+    let path = folder::database(state_dir);
+    folder::make_private(&path)?;
+    let conn = read_write(&path)?;
+    migrate::migrate(&conn)?;
+    Ok((conn, lock))
+}
+
 pub(super) fn client(state_dir: &Path) -> Result<Access, StoreError> {
     folder::prepare(state_dir)?;
     let path = folder::database(state_dir);
@@ -47,6 +59,8 @@ pub(super) fn read_only(state_dir: &Path) -> Result<Access, StoreError> {
     if !exists(&path)? {
         return Err(StoreError::NotFound { path });
     }
+    let found = state_dir.metadata().map_err(io_fault(state_dir, "look at the state folder"))?;
+    folder::must_be_ours(state_dir, &found)?;
     let readers = Pool::new(path.clone());
     let (found, known) = (readers.with(migrate::refuse_newer)?, migrate::known());
     if found < known {

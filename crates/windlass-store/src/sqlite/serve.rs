@@ -12,12 +12,12 @@ use windlass_core::session::{Hook, Identity};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
 
-use super::writer::{Work, write_now};
+use super::writer::{self, Work, write_now};
 use super::{Access, SqliteStore, builds, effects, events, people, sessions, tasks, usage};
 use crate::error::StoreError;
 use crate::rows::{
-    Decision, EffectRecord, EventQuery, LoggedEvent, PendingEffect, PostedCommand, TaskQuery, UsageQuery,
-    Versioned, Which,
+    Decision, EffectRecord, EventQuery, LoggedEvent, PendingEffect, PostedCommand, RawEvent, TaskQuery,
+    UsageQuery, Versioned, Which,
 };
 use crate::store::Store;
 use crate::write::{Committed, UsageRow, Write};
@@ -25,6 +25,16 @@ use crate::write::{Committed, UsageRow, Write};
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl SqliteStore {
+    /// As `for_each_event`, without looking into the events: for one who hands all of them on.
+    pub fn for_each_raw_event(
+        &self,
+        query: &EventQuery,
+        each: &mut dyn FnMut(RawEvent) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let page = |page: &EventQuery| self.read("read events", |conn| events::list_raw(conn, page));
+        events::for_each(query, self.last_seq()?, page, |event| event.seq, each)
+    }
+
     pub(super) fn path(&self) -> std::path::PathBuf {
         match &self.access {
             Access::Daemon { readers, .. }
@@ -65,6 +75,10 @@ impl Store for SqliteStore {
             Access::Daemon { epoch, .. } | Access::Memory { epoch, .. } => Some(*epoch),
             Access::Client { .. } | Access::ReadOnly { .. } => None,
         }
+    }
+
+    fn must_lead(&self) -> Result<()> {
+        self.with_reader(|conn| writer::must_lead(conn, self.epoch()))
     }
 
     fn live_tasks(&self) -> Result<Vec<Versioned<Task>>> {
@@ -184,7 +198,7 @@ impl Store for SqliteStore {
         query: &EventQuery,
         each: &mut dyn FnMut(LoggedEvent) -> ControlFlow<()>,
     ) -> Result<()> {
-        events::for_each(query, self.last_seq()?, |page| self.events(page), each)
+        events::for_each(query, self.last_seq()?, |page| self.events(page), |event| event.seq, each)
     }
 
     fn last_seq(&self) -> Result<i64> {

@@ -121,6 +121,11 @@ fn word(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
 
 fn begin(conn: &Connection, epoch: Option<u64>) -> Result<(), StoreError> {
     word(conn, "BEGIN IMMEDIATE").map_err(fault(conn, "begin to write"))?;
+    must_lead(conn, epoch)
+}
+
+/// Whether nobody else has taken over since.
+pub(super) fn must_lead(conn: &Connection, epoch: Option<u64>) -> Result<(), StoreError> {
     let Some(ours) = epoch else { return Ok(()) };
     let found = conn
         .prepare_cached("SELECT epoch FROM lease WHERE name = ?1")

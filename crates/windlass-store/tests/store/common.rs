@@ -99,6 +99,11 @@ pub fn identity(task: &Task, nth: u32, status: IdentityStatus) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 0,
+        cost_seen_micro_usd: 0,
+        transcript_read: 0,
+        hooks_read: 0,
+        activity: windlass_core::activity::Activity::default(),
+        context: windlass_core::activity::ContextUse::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use windlass_core::queue::{Change, History, Link};
 use windlass_core::session::{IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{
     AbandonReason, BuildLane, ClosedHow, Crash, Deadline, Effect, Ending, Event, Feedback, Rejection, Start,
-    State, Urgency,
+    State, Trouble, Urgency,
 };
 use windlass_core::time::{Millis, Span};
 use windlass_core::verdict::{CriticReport, Decision};
@@ -78,7 +78,7 @@ fn next_state(last: Option<&State>) -> Option<State> {
         Some(State::AwaitingSlot { .. }) => State::Revising { feedback, heard: None },
         Some(State::Revising { .. }) => State::AwaitingHuman { question: text(), notified_at: Millis(1) },
         Some(State::AwaitingHuman { .. }) => State::Limited { until: Millis(2), what: text() },
-        Some(State::Limited { .. }) => State::HandingOff { urgency: Urgency::High },
+        Some(State::Limited { .. }) => State::HandingOff { urgency: Urgency::High, feedback: None },
         Some(State::HandingOff { .. }) => State::Queued { head, tree },
         Some(State::Queued { .. }) => State::Merged { commit: head },
         Some(State::Merged { .. }) => State::Closed { how: ClosedHow::AlreadyOnMain },
@@ -115,7 +115,10 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
             Event::WorkRejected { session, why: Rejection::NothingNew { head } }
         }
         Some(Event::WorkRejected { .. }) => Event::LimitHit { session, until: Millis(1), what: text() },
-        Some(Event::LimitHit { .. }) => Event::UsageSeen { session, cost_micro_usd: 7 },
+        Some(Event::LimitHit { .. }) => {
+            Event::ProviderFailed { session, trouble: Trouble::Passing, what: text() }
+        }
+        Some(Event::ProviderFailed { .. }) => Event::UsageSeen { session, cost_micro_usd: 7 },
         Some(Event::UsageSeen { .. }) => Event::ContextWarning { session, urgency: Urgency::Low },
         Some(Event::ContextWarning { .. }) => Event::HandoffComplete { session },
         Some(Event::HandoffComplete { .. }) => Event::ChangeOpened { number: ChangeNumber(4) },
@@ -173,9 +176,8 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         Some(F::HookUpdated { .. }) => F::MergeReady { head },
         Some(F::MergeReady { .. }) => F::HandoffRequested { session },
         Some(F::HandoffRequested { .. }) => F::OrchestratorStuck { session },
-        Some(F::OrchestratorStuck { .. }) => {
-            F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch }
-        }
+        Some(F::OrchestratorStuck { .. }) => F::AgentHook { session, hook: "Stop".into(), detail: text() },
+        Some(F::AgentHook { .. }) => F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch },
         Some(F::BuildQueued { .. }) => F::BuildStarted { build, slot: 1 },
         Some(F::BuildStarted { .. }) => F::BuildEnded { build, commit, tree, recipe, outcome },
         Some(F::BuildEnded { .. }) => {
@@ -193,7 +195,9 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         Some(F::Decided { .. }) => F::CommandTaken { id: 5, command: Command::Pause, answer: text() },
         Some(F::CommandTaken { .. }) => F::Paused,
         Some(F::Paused) => F::Resumed,
-        Some(F::Resumed) => F::EffectDone { key, effect, attempt: 1, adopted: true },
+        Some(F::Resumed) => F::ConfigTaken { taken: vec![text()], waiting: vec![text()] },
+        Some(F::ConfigTaken { .. }) => F::ConfigRefused { why: text() },
+        Some(F::ConfigRefused { .. }) => F::EffectDone { key, effect, attempt: 1, adopted: true },
         Some(F::EffectDone { .. }) => F::EffectRetried { key, effect, attempt: 2, error: text() },
         Some(F::EffectRetried { .. }) => F::EffectGivenUp { key, effect, error: text() },
         Some(F::EffectGivenUp { .. }) => F::WorkRescued { reference: text(), commit },

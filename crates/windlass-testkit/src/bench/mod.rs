@@ -1,6 +1,7 @@
 //! Measurements by name. Each is a module with a `measure` that fills a sheet; `./bench` runs one.
 
 pub mod agents;
+mod cli;
 pub mod error;
 pub mod factory;
 pub mod figures;
@@ -12,6 +13,7 @@ mod proof;
 pub mod queue;
 pub mod readme;
 pub mod sample;
+mod sessions;
 pub mod sheet;
 mod spine;
 pub mod stats;
@@ -41,7 +43,7 @@ pub struct Wishes {
     pub seeds: Option<u64>,
 }
 
-pub const BENCHES: [Bench; 4] = [
+pub const BENCHES: [Bench; 6] = [
     Bench {
         name: "spine",
         what: "one task from issue to main, many at once, phase signals, status, idling, size",
@@ -56,6 +58,16 @@ pub const BENCHES: [Bench; 4] = [
         name: "landing",
         what: "32 branches on real git: their chain, a landing, and recovery from SIGKILL at each of its points",
         measure: landing::measure,
+    },
+    Bench {
+        name: "cli",
+        what: "status, events and help with ten thousand tasks and a million events, beside `git log`",
+        measure: cli::measure,
+    },
+    Bench {
+        name: "sessions",
+        what: "fifty live sessions: found again, missed when they die, idle; Claude Code resumed; a thousand identities",
+        measure: sessions::measure,
     },
     Bench {
         name: "proof",

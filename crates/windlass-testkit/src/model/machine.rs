@@ -187,7 +187,10 @@ impl Machine {
             let until = Millis(1);
             let limit = Event::LimitHit { session: session.clone(), until, what: "window".into() };
             let full = Event::ContextWarning { session: session.clone(), urgency: Urgency::High };
-            acts.extend([crash, limit, full].map(Act::Agent));
+            let failed =
+                |trouble| Event::ProviderFailed { session: session.clone(), trouble, what: "no".into() };
+            let (down, denied) = (failed(task::Trouble::Passing), failed(task::Trouble::NeedsPerson));
+            acts.extend([crash, limit, full, down, denied].map(Act::Agent));
         }
         if matches!(desk.task.state, State::HandingOff { .. }) {
             acts.push(Act::Agent(Event::HandoffComplete { session }));
@@ -465,6 +468,7 @@ fn tight() -> Caps {
         nudges: 0,
         restarts: 1,
         conflicts: 0,
+        outages: 1,
         ..Caps::default()
     }
 }

@@ -56,7 +56,12 @@ impl Drive {
 
     pub(super) fn read(&mut self, daemon: DaemonId, nth: u32, since: Option<Millis>) {
         let mut world = self.world.lock();
+        let before = world.read_at;
         let cause = Cause::IssuesSeen(world.read(nth, since));
+        // What one reads who was replaced is of no use to anybody.
+        if daemon != self.started {
+            world.read_at = before;
+        }
         world.after(1, Happening::Hear { daemon, cause });
     }
 

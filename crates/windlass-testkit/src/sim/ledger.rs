@@ -60,6 +60,10 @@ impl Store for Ledger {
         self.store.epoch()
     }
 
+    fn must_lead(&self) -> Result<()> {
+        self.store.must_lead()
+    }
+
     fn live_tasks(&self) -> Result<Vec<Versioned<Task>>> {
         self.store.live_tasks()
     }

@@ -154,6 +154,7 @@ fn settings(plan: &Plan) -> Settings {
         critic: agent,
         ci: CiSettings { command: "test".into(), slots: plan.slots, keep: Vec::new(), env: BTreeMap::new() },
         guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
+        only: None,
         poll: Span::secs(90),
     }
 }

@@ -9,7 +9,7 @@ use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
-use windlass_engine::{Cause, Life, Look, Order, Outside, Page, Question, Signs, digest_session};
+use windlass_engine::{Cause, Life, Look, Order, Outside, Page, Question, Settings, Signs, digest_session};
 use windlass_store::SqliteStore;
 
 use super::death::die;
@@ -51,6 +51,7 @@ impl Outside for Window {
             Mishap::Read { nth: planned, how: ReadFault::Hangs(wait) } if *planned == nth => Some(*wait),
             _ => None,
         });
+        world.hangs_until = world.hangs_until.max(world.now + hangs.unwrap_or(0));
         let wait = world.between("read", u64::from(nth), 5, 400) + hangs.unwrap_or(0);
         world.after(wait, Happening::Read { daemon: self.daemon, nth, since });
     }
@@ -150,6 +151,8 @@ impl Outside for Window {
         drop(world);
         self.store.limit_pages(None).expect("a limit can be lifted");
     }
+
+    fn reconfigure(&mut self, _settings: &Settings) {}
 
     fn stop_all(&mut self, sessions: Vec<SessionId>, _builds: Vec<BuildId>) {
         let mut world = self.world.lock();

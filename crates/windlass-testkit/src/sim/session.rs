@@ -89,6 +89,8 @@ impl Session {
             facts: self.facts.clone(),
             inbox: self.inbox.iter().map(|(id, _)| id.clone()).collect(),
             stopped: self.stopped,
+            seen: Default::default(),
+            hooks: Default::default(),
             phase: self.phase.as_ref().map(signal),
             verdict: match self.role {
                 Role::Dev => None,
@@ -214,6 +216,7 @@ impl World {
             usage: None,
             total_cost_usd: Some(session.cost),
             session_id: Some(format!("conversation of {name}")),
+            ..TurnResult::default()
         })
     }
 

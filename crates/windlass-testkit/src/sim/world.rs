@@ -48,6 +48,8 @@ pub struct World {
     /// So often the store still has to be waited for until the disk is free.
     pub disk_full: Option<u32>,
     pub outage_until: Tick,
+    /// A reading of the forge hangs until then.
+    pub hangs_until: Tick,
     /// When a daemon last read the forge.
     pub read_at: Tick,
     /// Steps that the effect under way may still take before the daemon dies in it.
@@ -157,6 +159,7 @@ impl World {
             counts: Counts::default(),
             disk_full: None,
             outage_until: 0,
+            hangs_until: 0,
             read_at: 0,
             cut: None,
             answers: BTreeMap::new(),

@@ -8,11 +8,15 @@ use super::Cli;
 use crate::exit::Exit;
 
 /// The commands by what one wants; within a group in the order in which one meets them.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Begin", &["init", "demo", "up", "down"]),
-    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs"]),
-    ("Act", &["new", "tell", "retry", "abandon", "pause", "resume", "comment", "label", "close"]),
-    ("Data", &["events", "export", "backup", "config"]),
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("Begin", &["init", "demo", "plan", "doctor", "up", "down", "service"]),
+    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "cost", "top"]),
+    (
+        "Act",
+        &["new", "run", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"],
+    ),
+    ("Set", &["config"]),
+    ("Data", &["events", "export", "import", "backup", "gc", "report", "tick"]),
 ];
 
 pub fn command() -> clap::Command {

@@ -18,6 +18,10 @@ use crate::project::Project;
 use crate::text::{age, table};
 use crate::view::{AgentLine, Agents, Stamp};
 
+/// The columns of `row`; the first is the light.
+pub const HEADING: [&str; 8] =
+    ["", "NAME", "ROLE", "ISSUE", "STATE", "LAST SIGN OF LIFE", "EVIDENCE", "STRIKES"];
+
 /// List sessions with a light, its evidence and its age
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  windlass agents\n  windlass agents --all --json")]
@@ -30,21 +34,30 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
-    let policy = project.config.policy();
     let now = windlass_engine::now();
     let which = if args.all { Which::All } else { Which::Live };
+    let view = Agents::new(Stamp(now), list(&project, &store, which, now)?);
+    context.out.show(&view, |style| words(style, now, &view.agents))?;
+    if view.agents.is_empty() {
+        context.out.talk("nobody is at work");
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn list(
+    project: &Project,
+    store: &dyn Store,
+    which: Which,
+    now: Millis,
+) -> Result<Vec<AgentLine>, CliError> {
+    let policy = project.config.policy();
     let mut agents = Vec::new();
     for identity in store.identities(which)? {
         let task = store.task(&identity.task)?.map(|task| task.value);
         let folder = project.layout.session(&identity.name);
         agents.push(look(&policy, now, &identity, task.as_ref().map(|task| &task.state), &folder));
     }
-    let view = Agents::new(Stamp(now), agents);
-    context.out.show(&view, |style| words(style, now, &view.agents))?;
-    if view.agents.is_empty() {
-        context.out.talk("nobody is at work");
-    }
-    Ok(Exit::Ok)
+    Ok(agents)
 }
 
 fn look(
@@ -82,7 +95,13 @@ fn look(
         created_at: Stamp(identity.created_at),
         strikes: identity.strikes,
         max_strikes: policy.limits.stale_strikes,
-        predecessor: identity.predecessor_id.as_ref().map(ToString::to_string),
+        predecessor_id: identity.predecessor_id.as_ref().map(ToString::to_string),
+        session_id: identity.session_id.clone(),
+        tmux_session: identity.tmux_session.clone(),
+        node_id: identity.node_id.clone(),
+        bead_id: identity.bead_id.clone(),
+        worktree_path: identity.worktree_path.clone(),
+        hook_path: identity.hook_path.clone(),
     }
 }
 
@@ -105,14 +124,13 @@ fn words(style: Style, now: Millis, agents: &[AgentLine]) -> String {
     if agents.is_empty() {
         return String::new();
     }
-    let heading = ["", "NAME", "ROLE", "ISSUE", "STATE", "LAST SIGN OF LIFE", "EVIDENCE", "STRIKES"];
-    let mut rows = vec![heading.iter().map(|&word| style.faint(word)).collect()];
+    let mut rows = vec![HEADING.iter().map(|&word| style.faint(word)).collect()];
     rows.extend(agents.iter().map(|agent| row(style, now, agent)));
     let legend = "● alive  ◐ suspect  ✗ dead  ○ paused by design  ◆ needs you  ? unknown  · ended\n";
     format!("{}{}", table("", &rows), style.faint(legend))
 }
 
-fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {
+pub fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {
     let output =
         agent.last_output_at.map_or_else(|| "no output".into(), |at| format!("output {}", age(now, at.0)));
     let lock = match agent.lock_held {

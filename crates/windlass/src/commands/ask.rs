@@ -29,7 +29,9 @@ pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
     let text = match daemon::look(project.layout.state())? {
         Daemon::Down => {
             let text = "will be carried out when the factory is up".to_owned();
-            return said(context, id, "waiting", text);
+            said(context, id, "waiting", text)?;
+            context.out.talk("the factory is down: windlass up");
+            return Ok(Exit::NotRunning);
         }
         Daemon::Up { .. } | Daemon::Unknown => match wait(&store, id)? {
             Some(Answer::Done { what }) => what,
@@ -37,13 +39,13 @@ pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
             None => return Err(no_answer(id)),
         },
     };
-    said(context, id, "done", text)
+    said(context, id, "done", text)?;
+    Ok(Exit::Ok)
 }
 
-fn said(context: &mut Context, command: i64, status: &'static str, text: String) -> Result<Exit, CliError> {
+fn said(context: &mut Context, command: i64, status: &'static str, text: String) -> Result<(), CliError> {
     let view = Answered { schema: crate::view::ANSWER_SCHEMA, command, status, text };
-    context.out.show(&view, |_| format!("{}\n", view.text))?;
-    Ok(Exit::Ok)
+    context.out.show(&view, |_| format!("{}\n", view.text))
 }
 
 fn wait(store: &dyn Store, id: i64) -> Result<Option<Answer>, CliError> {

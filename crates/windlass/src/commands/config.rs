@@ -1,15 +1,29 @@
-//! `windlass config`: shows every key with its default, and checks the project's file.
+//! `windlass config`: what is in force and who said so, every key with its default, and whether the files are good.
 
-use crate::config::{DEFAULTS, FILE};
+mod show;
+
+use crate::config::{DEFAULTS, FILE, file_schema};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
-use crate::view::Checked;
+use crate::project::{Project, Tolerance};
+use crate::view::{self, Checked};
 
-/// Show every key of windlass.toml, or check the file
+/// Show what is in force and who said so, check it, or print its schema
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:\n  windlass config defaults\n  windlass config check && windlass up")]
+#[command(
+    after_long_help = "Heard in this order: --set KEY=VALUE, WINDLASS__SECTION__KEY, windlass.local.toml, \
+windlass.toml as it is on the main branch, ~/.config/windlass/config.toml, the built-in defaults. What the user's file \
+says of [budget], [guards], parallel and slots is a limit that the project may tighten and never loosen.
+
+Examples:
+  windlass config show --origin                      every value, and who said it
+  windlass config get dispatch.parallel
+  windlass config check && windlass up
+  windlass config schema > .windlass/windlass.schema.json
+  windlass config schema --output status             what `windlass status --json` prints
+  WINDLASS__DISPATCH__PARALLEL=1 windlass up"
+)]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -17,25 +31,80 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Every value in force
+    Show {
+        /// And who said it
+        #[arg(long)]
+        origin: bool,
+    },
+    /// One value in force
+    Get {
+        /// With its table, such as dispatch.parallel
+        key: String,
+    },
     /// Every key with its default and what it means
     Defaults,
-    /// Whether the factory could start with the project's file
+    /// Whether the factory could start with what is set
     Check,
+    /// The JSON Schema of windlass.toml, or of what a command prints
+    Schema {
+        /// The output of a command: status, queue, event and so on
+        #[arg(long, value_name = "NAME")]
+        output: Option<String>,
+    },
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
-    match args.what {
+    match &args.what {
+        What::Show { origin } => show::all(context, *origin)?,
+        What::Get { key } => show::one(context, key)?,
         What::Defaults => {
             context.out.text(DEFAULTS)?;
             context.out.flush()?;
         }
-        What::Check => {
-            let project = Project::find(context)?;
-            project.settings()?;
-            let file = project.root.join(FILE).display().to_string();
-            let view = Checked { schema: crate::view::CONFIG_SCHEMA, file, valid: true };
-            context.out.show(&view, |_| format!("{} is valid\n", view.file))?;
-        }
+        What::Check => check(context)?,
+        What::Schema { output } => schema(context, output.as_deref())?,
     }
     Ok(Exit::Ok)
+}
+
+/// What is in force, and the file here if it is another one.
+fn check(context: &mut Context) -> Result<(), CliError> {
+    let project = Project::find_with(context, Tolerance::None)?;
+    project.sources.check_here()?;
+    project.settings()?;
+    let file = project.root.join(FILE).display().to_string();
+    let note = project.loaded.file.note();
+    let view = Checked { schema: view::CONFIG_SCHEMA, file, valid: true, note };
+    context.out.show(&view, |_| format!("{} is valid\n", view.file))?;
+    if let Some(note) = &view.note {
+        context.out.talk(note);
+    }
+    Ok(())
+}
+
+fn schema(context: &mut Context, output: Option<&str>) -> Result<(), CliError> {
+    let schema = match output {
+        None => file_schema(),
+        Some(name) => of_output(name)?,
+    };
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    context.out.line(&text)?;
+    context.out.flush()
+}
+
+/// `status`, or the whole `windlass.status/1`.
+fn of_output(name: &str) -> Result<serde_json::Value, CliError> {
+    let all = view::schemas();
+    let found = all.iter().find(|(full, _)| **full == name || short(full) == name);
+    if let Some((_, schema)) = found {
+        return Ok(schema.as_value().clone());
+    }
+    let names: Vec<&str> = all.keys().map(|full| short(full)).collect();
+    Err(CliError::new("not-found", Exit::NotFound, format!("there is no output `{name}`"))
+        .why(format!("known are {}", names.join(", "))))
+}
+
+fn short(full: &str) -> &str {
+    full.trim_start_matches("windlass.").split('/').next().unwrap_or(full)
 }

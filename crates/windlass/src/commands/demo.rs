@@ -7,7 +7,7 @@ use windlass_adapters::forge::{Forge, NewIssue};
 use windlass_engine::Factory;
 
 use crate::context::Context;
-use crate::demo::issues::ISSUES;
+use crate::demo::issues::{DemoIssue, ISSUES};
 use crate::demo::watch::{Watcher, Wishes};
 use crate::demo::{check, project as sample};
 use crate::error::CliError;
@@ -47,7 +47,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         return clean(context);
     }
     let folder = folder(context, args)?;
-    let project = prepare(context, &folder, args.pace)?;
+    let project = prepare(context, &folder, args.pace, &ISSUES)?;
     let factory = Factory::open(project.settings()?, project.layout.clone())?;
     context.out.talk(&format!(
         "repo   {}  (POSIX sh)   forge embedded · CI embedded · agent demo\nstop   Ctrl-C; then `windlass up` there goes on and `windlass down` ends everything",
@@ -85,7 +85,12 @@ fn demos(context: &Context) -> Result<PathBuf, CliError> {
 }
 
 /// Project, state and issues.
-fn prepare(context: &mut Context, folder: &Path, pace: u64) -> Result<Project, CliError> {
+pub fn prepare(
+    context: &mut Context,
+    folder: &Path,
+    pace: u64,
+    issues: &[DemoIssue],
+) -> Result<Project, CliError> {
     sample::create(folder, &config(pace), &context.around.search_path).map_err(|source| {
         CliError::new("demo", Exit::Failed, "cannot make the sample project")
             .because(source)
@@ -95,7 +100,7 @@ fn prepare(context: &mut Context, folder: &Path, pace: u64) -> Result<Project, C
     let project = Project::find(context)?;
     project.make_state()?;
     let forge = project.forge()?;
-    for issue in &ISSUES {
+    for issue in issues {
         let new = NewIssue {
             title: issue.title.to_owned(),
             body: issue.body.to_owned(),

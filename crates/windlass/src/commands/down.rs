@@ -14,7 +14,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers::{self, Leftover};
-use crate::project::Project;
+use crate::project::{Project, Tolerance};
 use crate::view::{DownReply, Stamp};
 
 /// Agents may take a minute to save their work.
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Args {}
 
 pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
-    let project = Project::find(context)?;
+    let project = Project::find_with(context, Tolerance::Any)?;
     // Only to say so if there is no state at all.
     drop(project.reader()?);
     let was_running = end(&project)?;
@@ -49,9 +49,8 @@ pub fn end(project: &Project) -> Result<bool, CliError> {
     if was_running {
         end_daemon(state)?;
     }
-    end_orphans(state)?;
-    let left = wait_gone(state)?;
-    if left.is_empty() { Ok(was_running) } else { Err(still_there(&left)) }
+    end_leftovers(state)?;
+    Ok(was_running)
 }
 
 /// Written first: whatever starts the factory by itself must find it.
@@ -83,6 +82,13 @@ fn end_daemon(state: &Path) -> Result<(), CliError> {
             Err(CliError::new("still-up", Exit::Pending, "somebody keeps opening the database"))
         }
     }
+}
+
+/// Ends what a daemon left, and fails unless nothing is left.
+pub fn end_leftovers(state: &Path) -> Result<(), CliError> {
+    end_orphans(state)?;
+    let left = wait_gone(state)?;
+    if left.is_empty() { Ok(()) } else { Err(still_there(&left)) }
 }
 
 /// Ends what a daemon left running that was killed, or told to leave its agents alone.

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use windlass_core::id::IssueNumber;
 use windlass_core::text::one_line;
-use windlass_store::{EventQuery, LoggedEvent, Store};
+use windlass_store::{EventQuery, LoggedEvent, SqliteStore, Store};
 
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::project::Project;
 use crate::text::clock;
-use crate::view::EventLine;
+use crate::view::{EventLine, raw_line};
 
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -43,6 +44,8 @@ pub struct Args {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    // Before the first line: whoever has read one may let go.
+    let interrupt = args.follow.then(Interrupt::listen).transpose()?;
     let store = Project::find(context)?.reader()?;
     let mut query = EventQuery {
         since: args.since.unwrap_or(0),
@@ -57,9 +60,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         (None, Some(_)) => newest(&store, &mut query, &mut context.out)?,
         (_, _) => print(&store, &query, &mut context.out)?,
     }
-    if args.follow {
+    if let Some(interrupt) = interrupt {
         query = EventQuery { since: last, until: None, limit: None, newest_first: false, ..query };
-        follow(&store, query, &mut context.out)?;
+        return follow(&store, query, &mut context.out, &interrupt);
     }
     Ok(Exit::Ok)
 }
@@ -73,21 +76,34 @@ fn newest(store: &dyn Store, query: &mut EventQuery, out: &mut Out) -> Result<()
     out.flush()
 }
 
-fn print(store: &dyn Store, query: &EventQuery, out: &mut Out) -> Result<(), CliError> {
-    let mut failed = None;
-    store.for_each_event(query, &mut |event| match show(out, &event) {
+fn print(store: &SqliteStore, query: &EventQuery, out: &mut Out) -> Result<(), CliError> {
+    let mut shown = Ok(());
+    let go_on = |shown: &Result<(), CliError>| match shown {
         Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or_else(|| out.flush(), Err)
+        Err(_) => ControlFlow::Break(()),
+    };
+    if out.is_json() {
+        store.for_each_raw_event(query, &mut |event| {
+            shown = out.line(&raw_line(&event));
+            go_on(&shown)
+        })?;
+    } else {
+        store.for_each_event(query, &mut |event| {
+            shown = show(out, &event);
+            go_on(&shown)
+        })?;
+    }
+    shown.and_then(|()| out.flush())
 }
 
 /// Until somebody stops us.
-fn follow(store: &dyn Store, mut query: EventQuery, out: &mut Out) -> Result<(), CliError> {
-    loop {
+fn follow(
+    store: &SqliteStore,
+    mut query: EventQuery,
+    out: &mut Out,
+    interrupt: &Interrupt,
+) -> Result<Exit, CliError> {
+    while !interrupt.came() {
         let last = store.last_seq()?;
         if last > query.since {
             query.until = Some(last);
@@ -96,6 +112,7 @@ fn follow(store: &dyn Store, mut query: EventQuery, out: &mut Out) -> Result<(),
         }
         std::thread::sleep(PAUSE);
     }
+    Ok(Exit::Interrupted)
 }
 
 fn show(out: &mut Out, event: &LoggedEvent) -> Result<(), CliError> {

@@ -1,6 +1,5 @@
 //! `windlass init`: makes a checkout a project. Writes one file there, and the state folder elsewhere.
 
-mod checkout;
 mod guess;
 
 use std::fs::OpenOptions;
@@ -9,20 +8,20 @@ use std::path::Path;
 
 use windlass_engine::Layout;
 
-use crate::config::{AgentChoice, Choices, Config, FILE};
+use crate::checkout::Checkout;
+use crate::config::{AgentChoice, Choices, FILE};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project;
+use crate::project::{self, Project, Tolerance};
 use crate::view::InitReply;
-use checkout::Checkout;
 
 /// Make this git checkout a project
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   windlass init
   windlass init --yes --ci \"cargo test\" --agent 'command:my-agent --headless'
-  windlass init --branch trunk --agent demo")]
+  windlass init --branch trunk --agent claude-code")]
 pub struct Args {
     /// Ask nothing; what cannot be guessed is left open in the file
     #[arg(short, long)]
@@ -33,7 +32,7 @@ pub struct Args {
     /// How the project is tested, a line for `sh -c`
     #[arg(long, value_name = "COMMAND")]
     ci: Option<String>,
-    /// `demo`, or `command:` and the line that starts your agent
+    /// `claude-code`, `demo`, or `command:` and the line that starts your agent
     #[arg(long, value_name = "AGENT", value_parser = AgentChoice::parse)]
     agent: Option<AgentChoice>,
 }
@@ -41,10 +40,11 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let from = project::folder(context)?;
     let checkout = Checkout::find(&context.around.search_path, &from)?;
+    checkout.must_be_whole()?;
     let file = checkout.root.join(FILE);
     let layout = Layout::new(project::state_folder(context, &checkout.root)?);
     let reply = if file.exists() {
-        adopt(&checkout, args, &file, &layout)?
+        adopt(context, &checkout, args, &file)?
     } else {
         begin(context, &checkout, args, &file, &layout)?
     };
@@ -72,16 +72,17 @@ fn begin(
 }
 
 /// Somebody else has written the file already, as in a clone: only the state is missing.
-fn adopt(checkout: &Checkout, args: &Args, file: &Path, layout: &Layout) -> Result<InitReply, CliError> {
+fn adopt(context: &Context, checkout: &Checkout, args: &Args, file: &Path) -> Result<InitReply, CliError> {
     let chosen = args.branch.is_some() || args.ci.is_some() || args.agent.is_some();
+    let layout = Layout::new(project::state_folder(context, &checkout.root)?);
     if chosen || layout.database().is_file() {
         return Err(exists(file));
     }
-    let config = Config::load(file)?;
-    project::make_state(&checkout.search_path, &checkout.root, layout, &config.branch)?;
-    let name = config.name.unwrap_or_else(|| project::folder_name(&checkout.root));
-    let agent = config.agent.dev.map(|agent| format!("{:?}", agent.kind).to_lowercase());
-    Ok(reply(checkout, layout, name, config.branch, config.ci.command, agent))
+    let project = Project::open(context, checkout.root.clone(), layout, Tolerance::None)?;
+    project.make_state()?;
+    let agent = project.config.agent.dev.as_ref().map(|agent| format!("{:?}", agent.kind).to_lowercase());
+    let (branch, ci) = (project.config.branch.clone(), project.config.ci.command.clone());
+    Ok(reply(checkout, &project.layout, project.name(), branch, ci, agent))
 }
 
 fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices, CliError> {
@@ -91,7 +92,7 @@ fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices
     if ci.is_none() && ask {
         ci = question("How is the project tested? (a shell command, empty for later)")?;
     }
-    let mut agent = args.agent.clone();
+    let mut agent = args.agent.clone().or_else(|| guess::agent(&context.around));
     if agent.is_none() && ask {
         let line =
             question("Which command starts your agent? (it reads its task from stdin, empty for later)")?;
@@ -121,6 +122,7 @@ fn agent_word(agent: AgentChoice) -> String {
     match agent {
         AgentChoice::Command(line) => line,
         AgentChoice::Demo => "demo".into(),
+        AgentChoice::ClaudeCode { key } => format!("claude-code, key from {key}"),
     }
 }
 
@@ -139,6 +141,9 @@ fn reply(
     if agent.is_none() {
         next.push(format!("set [agent.dev] in {FILE}: which program does the work?"));
     }
+    next.push(format!(
+        "git add {FILE} && git commit -m \"windlass\" {FILE}    it counts as it is on `{branch}`"
+    ));
     next.push("windlass new \"…\"    write an issue".into());
     next.push("windlass up         start the factory".into());
     InitReply {

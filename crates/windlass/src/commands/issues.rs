@@ -2,6 +2,7 @@
 
 use windlass_adapters::forge::{Forge, IssueFilter, IssueQuery, every};
 use windlass_core::text::one_line;
+use windlass_store::Store;
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -27,23 +28,28 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
-    let (forge, store) = (project.forge()?, project.reader()?);
     let filter = if args.all { IssueFilter::All } else { IssueFilter::Open };
     let query = IssueQuery { filter, labels: args.labels.clone(), updated_since: None };
-    let mut issues = Vec::new();
-    for issue in every(|from| forge.issues(&query, from))? {
-        let task = project::task_of(&store, issue.number)?;
-        issues.push(IssueLine::of(&issue, task.as_ref().map(|task| task.state.name())));
-    }
+    let issues = list(&project, &project.reader()?, &query)?;
     let view = Issues { schema: crate::view::ISSUES_SCHEMA, issues };
-    context.out.show(&view, |style| words(style, &view.issues))?;
+    context.out.show(&view, |style| text::table("", &rows(style, &view.issues)))?;
     if view.issues.is_empty() {
         context.out.talk("no issues; windlass new \"…\" writes one");
     }
     Ok(Exit::Ok)
 }
 
-fn words(style: Style, issues: &[IssueLine]) -> String {
+pub fn list(project: &Project, store: &dyn Store, query: &IssueQuery) -> Result<Vec<IssueLine>, CliError> {
+    let forge = project.forge()?;
+    let mut issues = Vec::new();
+    for issue in every(|from| forge.issues(query, from))? {
+        let task = project::task_of(store, issue.number)?;
+        issues.push(IssueLine::of(&issue, task.as_ref().map(|task| task.state.name())));
+    }
+    Ok(issues)
+}
+
+pub fn rows(style: Style, issues: &[IssueLine]) -> Vec<Vec<String>> {
     let row = |issue: &IssueLine| {
         let state = match (&issue.state, issue.open) {
             (Some(state), _) => state.clone(),
@@ -57,5 +63,5 @@ fn words(style: Style, issues: &[IssueLine]) -> String {
             style.faint(&one_line(&issue.labels.join(" "), 60)),
         ]
     };
-    text::table("", &issues.iter().map(row).collect::<Vec<_>>())
+    issues.iter().map(row).collect()
 }

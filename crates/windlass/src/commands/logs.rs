@@ -8,11 +8,13 @@ use std::time::Duration;
 use windlass_adapters::shim::{LOG, TRANSCRIPT};
 use windlass_core::id::{IssueNumber, SessionId};
 use windlass_core::task::Task;
+use windlass_core::text::one_line;
 use windlass_store::Store;
 
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::project::{self, Project};
 use render::Format;
@@ -59,69 +61,78 @@ struct Source {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    // Before the first line: whoever has read one may let go.
+    let interrupt = args.follow.then(Interrupt::listen).transpose()?;
     let project = Project::find(context)?;
     let out = &mut context.out;
     match args.issue {
-        None => of_daemon(&project, args, out)?,
-        Some(issue) => of_issue(&project, args, IssueNumber(issue), out)?,
+        None => of_daemon(&project, args, out, interrupt.as_ref()),
+        Some(issue) => of_issue(&project, args, IssueNumber(issue), out, interrupt.as_ref()),
     }
-    Ok(Exit::Ok)
 }
 
-fn of_daemon(project: &Project, args: &Args, out: &mut Out) -> Result<(), CliError> {
+fn of_daemon(
+    project: &Project,
+    args: &Args,
+    out: &mut Out,
+    interrupt: Option<&Interrupt>,
+) -> Result<Exit, CliError> {
     let mut source = Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file()));
     source.begin(args, out)?;
-    if !args.follow {
-        return Ok(());
-    }
-    loop {
+    let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
+    while !interrupt.came() {
         std::thread::sleep(PAUSE);
         source.go_on(args, out)?;
     }
+    Ok(Exit::Interrupted)
 }
 
-fn of_issue(project: &Project, args: &Args, issue: IssueNumber, out: &mut Out) -> Result<(), CliError> {
+fn of_issue(
+    project: &Project,
+    args: &Args,
+    issue: IssueNumber,
+    out: &mut Out,
+    interrupt: Option<&Interrupt>,
+) -> Result<Exit, CliError> {
     let store = project.reader()?;
     let task = project::known_task(project, &store, issue)?;
     let mut source = find(project, &store, args, &task)?;
     match &mut source {
         Some(source) => source.begin(args, out)?,
-        None if args.follow => {}
+        None if interrupt.is_some() => {}
         None => return Err(nothing(issue, args)),
     }
-    if args.follow { follow(project, &store, args, issue, source, out) } else { Ok(()) }
-}
-
-/// Until the task has ended and nothing more comes. Another session of the task is followed from its first line.
-fn follow(
-    project: &Project,
-    store: &dyn Store,
-    args: &Args,
-    issue: IssueNumber,
-    mut source: Option<Source>,
-    out: &mut Out,
-) -> Result<(), CliError> {
-    while let Some(task) = project::task_of(store, issue)? {
-        let newest = find(project, store, args, &task)?;
-        let same = source.as_ref().map(|source| &source.name) == newest.as_ref().map(|source| &source.name);
-        if !same {
-            source = newest;
-        }
-        let more = source.as_mut().map_or(Ok(false), |source| source.go_on(args, out))?;
-        if task.state.is_terminal() && same && !more {
-            break;
+    let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
+    while !interrupt.came() {
+        let Some(task) = project::task_of(&store, issue)? else { return Ok(Exit::Ok) };
+        if !go_on(project, &store, args, &task, &mut source, out)? {
+            return Ok(Exit::Ok);
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(())
+    Ok(Exit::Interrupted)
+}
+
+/// One look; says whether more may come. Another session of the task is followed from its first line.
+fn go_on(
+    project: &Project,
+    store: &dyn Store,
+    args: &Args,
+    task: &Task,
+    source: &mut Option<Source>,
+    out: &mut Out,
+) -> Result<bool, CliError> {
+    let newest = find(project, store, args, task)?;
+    let same = source.as_ref().map(|source| &source.name) == newest.as_ref().map(|source| &source.name);
+    if !same {
+        *source = newest;
+    }
+    let more = source.as_mut().map_or(Ok(false), |source| source.go_on(args, out))?;
+    Ok(!(task.state.is_terminal() && same && !more))
 }
 
 fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Result<Option<Source>, CliError> {
     let layout = &project.layout;
-    let transcript = |session: &SessionId| {
-        let tail = Tail::of(layout.session(session).join(TRANSCRIPT));
-        Source::new(session.as_str(), Format::Transcript, tail)
-    };
     if args.ci {
         let builds = store.recent_builds(BUILDS)?;
         let build = builds.iter().find(|build| build.task == task.id);
@@ -130,9 +141,32 @@ fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Resul
     }
     if args.critic {
         let review = (task.reviews > 0).then(|| SessionId::review(&task.id, task.reviews));
-        return Ok(review.as_ref().map(transcript));
+        return Ok(review.map(|session| transcript(project, &session)));
     }
-    Ok(Some(transcript(&task.session)))
+    Ok(Some(transcript(project, &task.session)))
+}
+
+/// The last lines of an issue's agent, or of the daemon, one sentence each.
+pub fn last(
+    project: &Project,
+    store: &dyn Store,
+    issue: Option<u64>,
+    lines: usize,
+) -> Result<Vec<String>, CliError> {
+    let task = issue.map_or(Ok(None), |issue| project::task_of(store, IssueNumber(issue)))?;
+    let mut source = match (issue, task) {
+        (None, _) => Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file())),
+        (Some(_), None) => return Ok(vec!["nobody has worked on it yet".into()]),
+        (Some(_), Some(task)) => transcript(project, &task.session),
+    };
+    let lines = source.tail.last(lines)?;
+    let said = lines.iter().flat_map(|line| render::said(source.format, line));
+    Ok(said.map(|(kind, text)| format!("{kind:<6} {}", one_line(&text, 400))).collect())
+}
+
+fn transcript(project: &Project, session: &SessionId) -> Source {
+    let tail = Tail::of(project.layout.session(session).join(TRANSCRIPT));
+    Source::new(session.as_str(), Format::Transcript, tail)
 }
 
 fn nothing(issue: IssueNumber, args: &Args) -> CliError {

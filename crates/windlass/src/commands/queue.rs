@@ -88,7 +88,7 @@ fn show(context: &mut Context) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Queue, CliError> {
+pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Queue, CliError> {
     let policy = project.config.policy();
     let tasks = store.live_tasks()?.into_iter().map(|task| (task.value.id.clone(), task.value));
     let tasks: BTreeMap<TaskId, Task> = tasks.collect();

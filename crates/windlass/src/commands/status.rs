@@ -5,8 +5,10 @@ mod words;
 use std::collections::BTreeMap;
 
 use windlass_core::id::TaskId;
+use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
+use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble, room};
 use windlass_store::{EventQuery, Store, UsageQuery};
 
 use crate::context::Context;
@@ -15,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::Project;
 use crate::train;
-use crate::view::{DaemonView, Stamp, Status, TaskLine, Today, Working};
+use crate::view::{ConfigState, DaemonView, Host, Stamp, Status, TaskLine, Today, Working};
 
 const DAY: i64 = 86_400_000;
 /// Under this key the daemon keeps a person's wish to pause.
@@ -36,7 +38,7 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, CliError> {
+pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, CliError> {
     let policy = project.config.policy();
     let (mut needs_you, mut working, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();
@@ -57,6 +59,7 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
             State::Merged { .. } | State::Closed { .. } | State::Abandoned { .. } => {}
         }
     }
+    let paused = store.control(PAUSED)?.is_some();
     let memory = train::memory(store)?;
     let ordered = train::ordered(&memory, &queued);
     let queue = ordered.iter().filter_map(|id| Some(TaskLine::of(&policy, queued.get(id)?)));
@@ -67,7 +70,8 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
         branch: project.config.branch.clone(),
         state_dir: project.layout.state().display().to_string(),
         daemon: look_at_daemon(project, store)?,
-        paused: store.control(PAUSED)?.is_some(),
+        paused_since: if paused { newest(store, &["paused"])?.map(Stamp) } else { None },
+        paused,
         needs_you,
         working: Working { slots: policy.parallel, tasks: working },
         waiting,
@@ -76,28 +80,60 @@ fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status, Cli
         alarms: train::alarms(&memory, &queued),
         today: today(store, now)?,
         commands_waiting: store.waiting_commands()?.len(),
+        config: config(project, store)?,
+        host: host(project),
     })
+}
+
+fn host(project: &Project) -> Host {
+    let guards = &project.config.guards;
+    Host {
+        free_memory_mb: room::free_memory_mb(),
+        min_free_memory_mb: guards.min_free_memory_mb,
+        free_disk_mb: room::free_disk_mb(project.layout.state()),
+        min_free_disk_mb: guards.min_free_disk_mb,
+    }
+}
+
+/// When the newest daemon started, and which program it is.
+fn started(store: &dyn Store) -> Result<Option<(Millis, String)>, CliError> {
+    let kinds = vec!["daemon_started".to_owned()];
+    let query = EventQuery { kinds, limit: Some(1), newest_first: true, ..EventQuery::default() };
+    let event = store.events(&query)?.into_iter().next();
+    Ok(event.and_then(|event| match event.entry.fact {
+        Fact::Factory(FactoryFact::DaemonStarted { version, .. }) => Some((event.entry.at, version)),
+        Fact::Factory(_) | Fact::Task(_) => None,
+    }))
+}
+
+/// When something of these kinds happened last.
+fn newest(store: &dyn Store, kinds: &[&str]) -> Result<Option<Millis>, CliError> {
+    let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    let query = EventQuery { kinds, limit: Some(1), newest_first: true, ..EventQuery::default() };
+    Ok(store.events(&query)?.first().map(|event| event.entry.at))
+}
+
+fn config(project: &Project, store: &dyn Store) -> Result<ConfigState, CliError> {
+    let stored = store.control(CONFIG_TROUBLE)?;
+    let trouble: ConfigTrouble = stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    Ok(ConfigState { refused: trouble.refused, waiting: trouble.waiting, note: project.loaded.file.note() })
 }
 
 fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, CliError> {
     let state = project.layout.state();
-    let newest = |kinds: &[&str]| -> Result<Option<Millis>, CliError> {
-        let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        let query = EventQuery { kinds, limit: Some(1), newest_first: true, ..EventQuery::default() };
-        Ok(store.events(&query)?.first().map(|event| event.entry.at))
-    };
     let (word, pid) = match daemon::look(state)? {
         Daemon::Up { pid } => ("up", pid),
         Daemon::Down => ("down", None),
         Daemon::Unknown => ("unknown", None),
     };
-    let started_at = if word == "up" { newest(&["daemon_started"])? } else { None };
+    let started = if word == "up" { started(store)? } else { None };
     let stopped_by = std::fs::read_to_string(project.layout.down_mark()).ok();
     Ok(DaemonView {
         state: word,
         pid,
-        started_at: started_at.map(Stamp),
-        last_event_at: newest(&[])?.map(Stamp),
+        started_at: started.as_ref().map(|(at, _)| Stamp(*at)),
+        version: started.map(|(_, version)| version),
+        last_event_at: newest(store, &[])?.map(Stamp),
         stopped_by: stopped_by.map(|text| windlass_core::text::one_line(&text, 100)),
     })
 }
@@ -105,12 +141,17 @@ fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, Cl
 fn today(store: &dyn Store, now: Millis) -> Result<Today, CliError> {
     let midnight = Millis(now.0 - now.0.rem_euclid(DAY));
     let ended = store.ended_since(midnight)?;
+    let usage = store.usage(&UsageQuery { issue: None, since: Some(midnight) })?;
+    let spent = super::cost::total(&usage);
+    let idle = usage.iter().filter(|row| !super::cost::is_for_a_task(row)).map(|row| row.cost_micro_usd);
     let count = |is: fn(&Task) -> bool| ended.iter().filter(|task| is(&task.value)).count();
     Ok(Today {
         merged: count(|task| matches!(task.state, State::Merged { .. })),
         closed: count(|task| matches!(task.state, State::Closed { .. })),
         abandoned: count(|task| matches!(task.state, State::Abandoned { .. })),
-        cost_micro_usd: store.cost(&UsageQuery { issue: None, since: Some(midnight) })?,
+        cost_micro_usd: spent.cost_micro_usd,
+        idle_micro_usd: idle.sum(),
+        cache_hit_percent: spent.cache_hit_percent,
         estimated: true,
     })
 }

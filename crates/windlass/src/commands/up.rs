@@ -2,12 +2,13 @@
 
 mod background;
 mod foreground;
+mod reload;
 
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::Project;
+use crate::project::{Project, Tolerance};
 use crate::view::UpReply;
 
 /// Start the factory
@@ -19,11 +20,18 @@ pub struct Args {
     /// Stay here, with the log on stderr
     #[arg(long)]
     foreground: bool,
+    /// Do nothing if a person took the factory down; for what starts it by itself
+    #[arg(long)]
+    unless_stopped: bool,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
-    let project = Project::find(context)?;
+    let project = Project::find_with(context, Tolerance::None)?;
     let settings = project.settings()?;
+    if args.unless_stopped && project.layout.down_mark().exists() {
+        context.out.talk("a person took the factory down; windlass up starts it again");
+        return Ok(Exit::Ok);
+    }
     let found = daemon::look_twice(project.layout.state())?;
     if args.foreground {
         return match found {
@@ -35,12 +43,20 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         Daemon::Up { pid } => (pid, true),
         Daemon::Down | Daemon::Unknown => background::start(context, &project)?,
     };
+    say_note(context, &project);
     let log = project.layout.log_file().display().to_string();
     let view = UpReply { schema: crate::view::UP_SCHEMA, pid, already, log };
     let word = if already { "the factory is up already" } else { "the factory is up" };
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
     context.out.show(&view, |_| format!("{word}{pid}\n"))?;
     Ok(Exit::Ok)
+}
+
+/// How the file here stands to the one that counts.
+fn say_note(context: &Context, project: &Project) {
+    if let Some(note) = project.loaded.file.note() {
+        context.out.talk(&note);
+    }
 }
 
 /// A person wants it up: the mark that keeps it down goes.

@@ -41,7 +41,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
+pub fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
     let (forge, store) = (project.forge()?, project.reader()?);
     let issue = forge.issue(number)?;
     let task = project::task_of(&store, number)?;
@@ -113,7 +113,7 @@ fn moved(event: &LoggedEvent) -> Option<Moved> {
     })
 }
 
-fn words(style: Style, now: Millis, view: &Why) -> String {
+pub fn words(style: Style, now: Millis, view: &Why) -> String {
     let head = format!("#{} {}", view.issue, one_line(&view.title, 100));
     let mut out = format!("{}\n", style.bold(&head));
     let mut line = |key: &str, words: &str| {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use windlass_adapters::agent::ClaudeOptions;
 use windlass_engine::{AgentKind, AgentSettings};
 
+use super::Time;
 use super::explain::Fault;
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -20,15 +22,31 @@ pub struct Agents {
 pub struct Agent {
     pub kind: Kind,
     pub command: Option<Argv>,
+    pub binary: Option<String>,
+    pub model: Option<String>,
+    pub permission_mode: Option<String>,
+    pub max_turns: Option<u32>,
+    pub keep_warm: Option<Time>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Command,
     Demo,
+    ClaudeCode,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Demo => "demo",
+            Self::ClaudeCode => "claude-code",
+        }
+    }
 }
 
 /// A program with its arguments, or a line for the shell.
@@ -39,14 +57,60 @@ pub enum Argv {
     Program(Vec<String>),
 }
 
+/// The variables by which Claude Code gets its key, in the order in which it asks for them.
+pub const CREDENTIALS: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
 /// What makes no sense although it parses.
 pub fn check(agents: &Agents) -> Result<(), Fault> {
     for (key, agent) in [("agent.dev", &agents.dev), ("agent.critic", &agents.critic)] {
         if let Some(agent) = agent {
             kind(key, agent)?;
+            agent.env.iter().try_for_each(|(name, value)| not_a_secret(key, name, value))?;
         }
     }
     Ok(())
+}
+
+/// A file that is committed, shown and backed up is no place for a key.
+fn not_a_secret(key: &str, name: &str, value: &str) -> Result<(), Fault> {
+    let last = name.rsplit('_').next().unwrap_or_default().to_uppercase();
+    let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].contains(&last.as_str());
+    if !secret || value.is_empty() || Lies::read(value).is_some() {
+        return Ok(());
+    }
+    let said =
+        format!("`{key}.env.{name}` is a secret; write where it lies: \"env:{name}\" or \"file:PATH\"");
+    Err(Fault::new(said))
+}
+
+/// Where a value lies that is not written down.
+enum Lies<'a> {
+    Env(&'a str),
+    File(&'a str),
+}
+
+impl<'a> Lies<'a> {
+    fn read(value: &'a str) -> Option<Self> {
+        match value.split_once(':')? {
+            ("env", name) => Some(Self::Env(name)),
+            ("file", path) => Some(Self::File(path)),
+            (_, _) => None,
+        }
+    }
+}
+
+fn environment(key: &str, agent: &Agent) -> Result<BTreeMap<String, String>, Fault> {
+    let value = |(name, value): (&String, &String)| {
+        let found = match Lies::read(value) {
+            None => Some(value.clone()),
+            Some(Lies::Env(variable)) => std::env::var(variable).ok(),
+            Some(Lies::File(path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
+        };
+        let missing =
+            || Fault::new(format!("`{key}.env.{name}` is to come from `{value}`, and that is not there"));
+        Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
+    };
+    agent.env.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
 }
 
 /// The agents of the two roles, dev first.
@@ -58,10 +122,14 @@ pub fn settings(agents: &Agents) -> Result<(AgentSettings, AgentSettings), Fault
 }
 
 fn agent(key: &str, agent: &Agent) -> Result<AgentSettings, Fault> {
-    Ok(AgentSettings { kind: kind(key, agent)?, env: agent.env.clone() })
+    Ok(AgentSettings { kind: kind(key, agent)?, env: environment(key, agent)? })
 }
 
 fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
+    if let Some(name) = strange(agent) {
+        let kind = agent.kind.word();
+        return Err(Fault::new(format!("`{key}.{name}` has no meaning for kind `{kind}`")));
+    }
     match (agent.kind, &agent.command) {
         (Kind::Command, Some(Argv::Shell(line))) if !line.trim().is_empty() => {
             Ok(AgentKind::Command { argv: vec!["sh".into(), "-c".into(), line.clone()] })
@@ -70,7 +138,36 @@ fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
             Ok(AgentKind::Command { argv: argv.clone() })
         }
         (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
-        (Kind::Demo, None) => Ok(AgentKind::Demo),
-        (Kind::Demo, Some(_)) => Err(Fault::new(format!("`{key}.command` has no meaning for kind `demo`"))),
+        (Kind::Demo, _) => Ok(AgentKind::Demo),
+        (Kind::ClaudeCode, _) => Ok(AgentKind::ClaudeCode(claude(agent))),
+    }
+}
+
+/// A key that is set and belongs to another kind of agent.
+fn strange(agent: &Agent) -> Option<&'static str> {
+    let command = agent.command.is_some();
+    let of_claude = [
+        ("binary", agent.binary.is_some()),
+        ("model", agent.model.is_some()),
+        ("permission_mode", agent.permission_mode.is_some()),
+        ("max_turns", agent.max_turns.is_some()),
+        ("keep_warm", agent.keep_warm.is_some()),
+    ];
+    let set = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, set)| *set).map(|(name, _)| *name);
+    match agent.kind {
+        Kind::Command => set(&of_claude),
+        Kind::Demo => set(&[("command", command)]).or(set(&of_claude)),
+        Kind::ClaudeCode => set(&[("command", command)]),
+    }
+}
+
+fn claude(agent: &Agent) -> ClaudeOptions {
+    let usual = ClaudeOptions::default();
+    ClaudeOptions {
+        binary: agent.binary.clone().unwrap_or(usual.binary),
+        model: agent.model.clone(),
+        permission_mode: agent.permission_mode.clone().unwrap_or(usual.permission_mode),
+        max_turns: agent.max_turns,
+        keep_warm_ms: agent.keep_warm.map_or(usual.keep_warm_ms, |time| time.0.0),
     }
 }

@@ -1,4 +1,4 @@
-//! Says what is wrong with a configuration file: the line, the key, and what may have been meant.
+//! Says what is wrong with a configuration: the place, the line, the key, and what may have been meant.
 
 use std::path::Path;
 
@@ -19,9 +19,13 @@ impl Fault {
     }
 
     pub fn of_file(self, path: &Path) -> CliError {
-        let place = self.line.map_or_else(String::new, |line| format!(", line {line}"));
-        let error =
-            CliError::new("config", Exit::Config, format!("`{}`{place} is not valid", path.display()));
+        self.at(&format!("`{}`", path.display()))
+    }
+
+    /// The file, the variable or the flag.
+    pub fn at(self, place: &str) -> CliError {
+        let line = self.line.map_or_else(String::new, |line| format!(", line {line}"));
+        let error = CliError::new("config", Exit::Config, format!("{place}{line} is not valid"));
         let error = error.why(self.what);
         match self.meant {
             Some(meant) => error.next(format!("did you mean `{meant}`?")),
@@ -32,13 +36,38 @@ impl Fault {
 
 pub fn fault(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    Fault { line, ..of_value(error) }
+}
+
+/// As `fault`, where there is no text with lines.
+pub fn of_value(error: &toml::de::Error) -> Fault {
     let said = error.message();
-    let Some((unknown, known)) = unknown_key(said) else {
-        return Fault { line, what: said.trim().to_owned(), meant: None };
-    };
+    let Some((unknown, known)) = unknown_key(said) else { return Fault::new(plain(said.trim())) };
     let what = format!("there is no key `{unknown}` here; known are {}", known.join(", "));
     let meant = nearest(unknown, &known).map(str::to_owned);
-    Fault { line, what, meant }
+    Fault { line: None, what, meant }
+}
+
+/// The parser names types of a programming language; people know numbers and texts.
+fn plain(said: &str) -> String {
+    if let Some((found, _)) = said.split_once(", expected struct ") {
+        let found = found.split_once(": ").map_or(found, |(_, found)| found);
+        return format!("a table is wanted, not {found}");
+    }
+    let words = [
+        ("expected u32", "a whole number from 0 to 4294967295 is wanted"),
+        ("expected u64", "a whole number from 0 on is wanted"),
+        ("expected f64", "a number such as 5.00 is wanted"),
+        ("expected a string", "a text in quotes is wanted"),
+        ("expected a sequence", "a list is wanted"),
+        ("expected a map", "a table is wanted"),
+    ];
+    let Some((type_name, want)) = words.iter().find(|(type_name, _)| said.ends_with(type_name)) else {
+        return said.to_owned();
+    };
+    let found = said.trim_end_matches(type_name).trim_end_matches([',', ' ']);
+    let found = found.split_once(": ").map_or(found, |(_, found)| found);
+    format!("{want}, not {found}")
 }
 
 /// The key that is not known, and those that are, from the parser's sentence about it.
@@ -50,7 +79,7 @@ pub fn unknown_key(said: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// The known name with the fewest differences, if there are few enough to think of a slip.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let allowed = name.chars().count() / 3 + 1;
     known
         .iter()

@@ -1,28 +1,43 @@
-//! `windlass.toml`: what a project sets, checked key by key. Everything has a default but the build and the agent.
+//! The configuration, checked key by key. Everything has a default but the build and the agent.
+//!
+//! `source` reads files, variables and flags, `layers` puts them on top of each other, `host` keeps a repository within
+//! the limits of the machine, `keys` knows every key from the embedded default file.
 
 mod agent;
+#[cfg(test)]
+mod docs;
 mod explain;
+mod host;
+pub mod keys;
+mod layers;
+mod schema;
 mod settings;
+mod source;
 mod template;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Deserializer, de};
 use windlass_core::policy::Policy;
 use windlass_core::queue;
 use windlass_core::time::Span;
 
-use crate::error::CliError;
-use crate::exit::Exit;
-
-pub use agent::Agents;
-pub use settings::Place;
+pub use agent::{Agents, CREDENTIALS};
+pub use explain::nearest;
+pub use host::is_limit;
+pub use layers::{Layered, Valued};
+pub use schema::file as file_schema;
+pub use settings::{Place, changes_at_once};
+pub use source::{Loaded, Sources};
 pub use template::{AgentChoice, Choices};
 
 pub const FILE: &str = "windlass.toml";
+/// For one machine only, never part of a commit.
+pub const LOCAL_FILE: &str = "windlass.local.toml";
+/// `WINDLASS__DISPATCH__PARALLEL` is `dispatch.parallel`.
+pub const ENV_PREFIX: &str = "WINDLASS__";
 /// Every key with its default and what it means.
 pub const DEFAULTS: &str = include_str!("../../default-config.toml");
 
@@ -135,14 +150,6 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 impl Config {
-    /// Reads the file. What is missing has its default; what is unknown or wrong is an error with its line.
-    pub fn load(path: &Path) -> Result<Self, CliError> {
-        let text = std::fs::read_to_string(path).map_err(|source| {
-            CliError::new("config", Exit::Config, format!("cannot read `{}`", path.display())).because(source)
-        })?;
-        Self::parse(&text).map_err(|fault| fault.of_file(path))
-    }
-
     /// What is wrong with a text, in one sentence.
     pub fn check(text: &str) -> Result<(), String> {
         Self::parse(text).map(drop).map_err(|fault| fault.what)

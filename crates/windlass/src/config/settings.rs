@@ -17,6 +17,19 @@ pub struct Place<'a> {
     pub search_path: &'a str,
 }
 
+/// Whether a running factory takes a new value of this key; the others wait for its next start. What is taken is said
+/// by `Settings::take_over`.
+pub fn changes_at_once(key: &str) -> bool {
+    let (table, name) = key.split_once('.').unwrap_or(("", key));
+    match table {
+        "dispatch" => name != "branch_prefix",
+        "timeouts" => name != "ci",
+        "ci" => ["slots", "fix_attempts", "retry_infra"].contains(&name),
+        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" => true,
+        _ => false,
+    }
+}
+
 /// Values that parse but make no sense.
 pub fn check(config: &Config) -> Result<(), Fault> {
     at_least_one("dispatch.parallel", config.dispatch.parallel)?;
@@ -105,6 +118,13 @@ impl Config {
         }
     }
 
+    pub fn guards(&self) -> Guards {
+        Guards {
+            min_free_memory_mb: self.guards.min_free_memory_mb,
+            min_free_disk_mb: self.guards.min_free_disk_mb,
+        }
+    }
+
     fn labels(&self) -> Labels {
         let names = self.labels.clone();
         Labels {
@@ -139,11 +159,9 @@ impl Config {
                 keep: self.ci.keep.clone(),
                 env: self.ci.env.clone(),
             },
-            guards: Guards {
-                min_free_memory_mb: self.guards.min_free_memory_mb,
-                min_free_disk_mb: self.guards.min_free_disk_mb,
-            },
+            guards: self.guards(),
             poll: self.dispatch.poll.0,
+            only: None,
         })
     }
 }

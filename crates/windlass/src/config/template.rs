@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::CREDENTIALS;
+
 /// What a person or a guess decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choices {
@@ -15,15 +17,22 @@ pub struct Choices {
 pub enum AgentChoice {
     Command(String),
     Demo,
+    /// With the variable that holds its key.
+    ClaudeCode {
+        key: &'static str,
+    },
 }
 
 impl AgentChoice {
-    /// `command:LINE` or `demo`.
+    /// `claude-code`, `command:LINE` or `demo`.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "demo" => Ok(Self::Demo),
+            None if text == "claude-code" => Ok(Self::ClaudeCode { key: CREDENTIALS[0] }),
             Some(("command", line)) if !line.trim().is_empty() => Ok(Self::Command(line.trim().to_owned())),
-            None | Some(_) => Err("write `demo` or `command:` and the line that starts your agent".into()),
+            None | Some(_) => {
+                Err("write `claude-code`, `demo`, or `command:` and the line that starts your agent".into())
+            }
         }
     }
 }
@@ -31,7 +40,9 @@ impl AgentChoice {
 impl Choices {
     pub fn file(&self) -> String {
         let mut text = format!(
-            "# What Windlass does with this repository. `windlass config defaults` shows every other key.\n\
+            "#:schema ./.windlass/windlass.schema.json\n\
+             # What Windlass does with this repository. `windlass config defaults` shows every other key.\n\
+             # For editors: mkdir -p .windlass && windlass config schema > .windlass/windlass.schema.json\n\
              name = {}\nbranch = {}\n\n[ci]\n# Runs with `sh -c` in a clean checkout; exit code 0 means good.\n",
             quoted(&self.name),
             quoted(&self.branch)
@@ -41,13 +52,16 @@ impl Choices {
             None => writeln!(text, "# command = \"make test\""),
         };
         done.expect("writing to a String cannot fail");
-        text.push_str(
-            "\n# The program that does the work: it gets its task on stdin, in a clone of its own.\n",
-        );
+        text.push_str("\n# The program that does the work, in a clone of its own.\n");
         let done = match &self.agent {
             Some(AgentChoice::Command(line)) => {
                 writeln!(text, "[agent.dev]\nkind = \"command\"\ncommand = {}", quoted(line))
             }
+            Some(AgentChoice::ClaudeCode { key }) => writeln!(
+                text,
+                "[agent.dev]\nkind = \"claude-code\"\n# Where its key lies: `env:NAME` or `file:PATH`. Never the key itself.\n\
+                 env = {{ {key} = \"env:{key}\" }}"
+            ),
             Some(AgentChoice::Demo) => writeln!(text, "[agent.dev]\nkind = \"demo\""),
             None => {
                 writeln!(text, "# [agent.dev]\n# kind = \"command\"\n# command = \"my-agent --headless\"")

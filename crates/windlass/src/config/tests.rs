@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use windlass_adapters::agent::ClaudeOptions;
 use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
@@ -25,7 +26,16 @@ fn the_documented_defaults_are_the_defaults() {
     let mut expected = Config::default();
     expected.ci.command = Some("make test".into());
     let command = Some(Argv::Shell("my-agent".into()));
-    expected.agent.dev = Some(Agent { kind: Kind::Command, command, env: BTreeMap::new() });
+    expected.agent.dev = Some(Agent {
+        kind: Kind::Command,
+        command,
+        binary: None,
+        model: None,
+        permission_mode: None,
+        max_turns: None,
+        keep_warm: None,
+        env: BTreeMap::new(),
+    });
     assert_eq!(Config::parse(DEFAULTS).unwrap(), expected);
     assert_eq!(Config::default().policy(), Policy::default());
     assert_eq!(Config::parse("").unwrap(), Config::default());
@@ -71,7 +81,11 @@ fn mistakes_are_explained_with_their_line() {
     let time = fault("[timeouts]\nsession = \"two hours\"\n");
     assert!(time.line == Some(2) && time.what.contains("`two hours` is not a duration"), "{time:?}");
     let typed = fault("[ci]\nslots = \"2\"\n");
-    assert!(typed.line == Some(2) && typed.what.contains("invalid type"), "{typed:?}");
+    assert!(
+        typed.line == Some(2)
+            && typed.what.contains("a whole number from 0 to 4294967295 is wanted, not string \"2\""),
+        "{typed:?}"
+    );
     let kind = fault("[agent.dev]\nkind = \"comand\"\n");
     assert_eq!((kind.line, kind.meant.as_deref()), (Some(2), Some("command")));
     let history = fault("[queue]\nhistory = \"squach\"\n");
@@ -92,9 +106,13 @@ fn values_without_sense_are_refused() {
         ("branch = \"a b\"", "branch"),
         ("branch = \"--upload-pack=x\"", "branch"),
         ("[dispatch]\nbranch_prefix = \"$(x)/\"", "dispatch.branch_prefix"),
+        ("[agent.dev]\nkind = \"demo\"\nenv = { MY_API_KEY = \"sk-1\" }", "agent.dev.env.MY_API_KEY"),
         ("[agent.dev]\nkind = \"command\"", "agent.dev.command"),
         ("[agent.dev]\nkind = \"command\"\ncommand = []", "agent.dev.command"),
         ("[agent.critic]\nkind = \"demo\"\ncommand = \"x\"", "agent.critic.command"),
+        ("[agent.dev]\nkind = \"claude-code\"\ncommand = \"x\"", "agent.dev.command"),
+        ("[agent.dev]\nkind = \"demo\"\nmodel = \"x\"", "agent.dev.model"),
+        ("[agent.dev]\nkind = \"command\"\ncommand = \"x\"\nkeep_warm = \"1m\"", "agent.dev.keep_warm"),
     ] {
         let fault = fault(text);
         assert!(fault.what.contains(&format!("`{key}`")), "{text}: {fault:?}");
@@ -114,6 +132,24 @@ fn the_daemon_wants_a_build_and_an_agent() {
 }
 
 #[test]
+fn claude_code_has_keys_of_its_own() {
+    let read = |keys: &str| {
+        let text = format!("[ci]\ncommand = \"make\"\n[agent.dev]\nkind = \"claude-code\"\n{keys}");
+        Config::parse(&text).unwrap().settings(place()).unwrap().dev.kind
+    };
+    assert_eq!(read(""), AgentKind::ClaudeCode(ClaudeOptions::default()));
+    let keys = "binary = \"/opt/claude\"\nmodel = \"m\"\npermission_mode = \"auto\"\nmax_turns = 9\nkeep_warm = \"1m\"";
+    let options = ClaudeOptions {
+        binary: "/opt/claude".into(),
+        model: Some("m".into()),
+        permission_mode: "auto".into(),
+        max_turns: Some(9),
+        keep_warm_ms: 60_000,
+    };
+    assert_eq!(read(keys), AgentKind::ClaudeCode(options));
+}
+
+#[test]
 fn the_queue_is_told_how_to_plan_and_what_history_to_make() {
     let text =
         "[queue]\npolicy = \"chain\"\nhistory = \"rebase\"\nalarm = \"30m\"\n[timeouts]\nci_start = \"9s\"";
@@ -121,6 +157,61 @@ fn the_queue_is_told_how_to_plan_and_what_history_to_make() {
     let wanted =
         QueueRules { policy: queue::Policy::Chain, history: queue::History::Rebase, alarm: Span::mins(30) };
     assert_eq!((policy.queue, policy.limits.ci_start), (wanted, Span::secs(9)));
+}
+
+/// Another value of the same kind.
+fn another(key: &keys::Key) -> toml::Value {
+    match &key.sample {
+        toml::Value::Integer(n) => toml::Value::Integer(n + 1),
+        toml::Value::Float(n) => toml::Value::Float(n + 1.0),
+        toml::Value::Array(_) => toml::Value::Array(vec!["x".into()]),
+        toml::Value::Table(_) => toml::Value::Table(toml::Table::from_iter([("X".into(), "y".into())])),
+        toml::Value::String(text) if Span::parse(text).is_ok() => "7s".into(),
+        toml::Value::String(text) => match text.as_str() {
+            "ladder" => "chain".into(),
+            "merge" => "squash".into(),
+            text => format!("{text}x").into(),
+        },
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_key_that_changes_at_once_is_taken_by_a_running_factory_and_no_other() {
+    let base = "[ci]\ncommand = \"make test\"\n[agent.dev]\nkind = \"demo\"\n";
+    let settings = |text: &str| Config::parse(text).unwrap().settings(place()).unwrap();
+    let keys = keys::KEYS.iter().filter(|key| !key.name.starts_with("agent.") && key.name != "name");
+    for key in keys {
+        let (table, name) = key.name.rsplit_once('.').unwrap_or(("", &key.name));
+        let assign = format!("{name} = {}\n", another(key));
+        let text = match table {
+            "" => format!("{assign}{base}"),
+            "ci" if name == "command" => base.replace("make test", "another"),
+            "ci" => base.replace("[agent", &format!("{assign}[agent")),
+            table => format!("{base}[{table}]\n{assign}"),
+        };
+        let (old, new) = (settings(base), settings(&text));
+        let mut running = old.clone();
+        running.take_over(&new);
+        let wanted = if changes_at_once(&key.name) { &new } else { &old };
+        assert_eq!(format!("{running:?}"), format!("{wanted:?}"), "{}", key.name);
+        assert_ne!(format!("{old:?}"), format!("{new:?}"), "{} has no effect", key.name);
+    }
+}
+
+#[test]
+fn the_schema_names_every_key_with_its_kind() {
+    let schema = file_schema();
+    let dispatch = &schema["properties"]["dispatch"];
+    assert_eq!(dispatch["properties"]["parallel"]["type"], "integer");
+    assert_eq!(dispatch["additionalProperties"], false);
+    let timeouts = &schema["properties"]["timeouts"]["properties"];
+    assert_eq!(timeouts["session"]["pattern"], "^[0-9]+(ms|s|m|h|d)$");
+    let queue = &schema["properties"]["queue"]["properties"];
+    assert_eq!(queue["history"]["enum"], serde_json::json!(["merge", "squash", "rebase"]));
+    let kind = &schema["properties"]["agent"]["properties"]["dev"]["properties"]["kind"];
+    assert!(kind["enum"].as_array().unwrap().contains(&"command".into()), "{kind}");
+    assert_eq!(schema["properties"]["budget"]["properties"]["per_issue_usd"]["default"], 5.0);
 }
 
 #[test]

@@ -15,12 +15,15 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::HeldBy { .. } => "already-running",
-            StoreError::Exists { .. } => "exists",
+            StoreError::Exists { .. } | StoreError::NotEmpty { .. } => "exists",
+            StoreError::NotAnExport { .. } => "invalid",
             StoreError::Newer { .. } | StoreError::Older { .. } => "store-version",
             StoreError::Corrupt { .. } | StoreError::Unreadable { .. } => "store-damaged",
             StoreError::Full { .. } => "disk-full",
             StoreError::Busy { .. } => "store-busy",
-            StoreError::ReadOnly { .. } | StoreError::Permissions { .. } => "store-permissions",
+            StoreError::ReadOnly { .. } | StoreError::Permissions { .. } | StoreError::Foreign { .. } => {
+                "store-permissions"
+            }
             StoreError::NotFound { .. } => "no-state",
             StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
                 return Self::nobody_reads();
@@ -38,8 +41,10 @@ impl From<StoreError> for CliError {
         };
         let exit = if code == "no-state" { Exit::NotFound } else { Exit::Failed };
         let failed = Self::new(code, exit, error.to_string());
+        let folder = "check the disk and the folder, or name another one with WINDLASS_STATE_DIR";
         let failed = match error.hint() {
             Some(hint) => failed.next(hint),
+            None if matches!(error, StoreError::Io { .. }) => failed.next(folder),
             None => failed,
         };
         with_cause(failed, &error)
@@ -130,4 +135,17 @@ fn with_cause(failed: CliError, error: &dyn std::error::Error) -> CliError {
     }
     causes.dedup();
     if causes.is_empty() { failed } else { failed.why(causes.join(": ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forge_that_says_no_or_not_now_has_a_code_of_its_own() {
+        let refused = ForgeError::Refused { tried: "x", source: "no".into() };
+        let limited = ForgeError::Limited { tried: "x", retry_after: windlass_core::time::Span::secs(1) };
+        assert_eq!(CliError::from(refused).exit.code(), 4);
+        assert_eq!(CliError::from(limited).exit.code(), 10);
+    }
 }

@@ -34,7 +34,14 @@ pub struct AgentLine {
     pub created_at: Stamp,
     pub strikes: u32,
     pub max_strikes: u32,
-    pub predecessor: Option<String>,
+    pub predecessor_id: Option<String>,
+    /// The provider's name of the conversation, by which it is resumed.
+    pub session_id: Option<String>,
+    pub tmux_session: Option<String>,
+    pub node_id: Option<String>,
+    pub bead_id: Option<String>,
+    pub worktree_path: String,
+    pub hook_path: String,
 }
 
 impl Agents {

@@ -1,9 +1,11 @@
 //! One line of the event log, and one line of a transcript.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use windlass_store::LoggedEvent;
+use windlass_store::{LoggedEvent, RawEvent};
 
 use super::Stamp;
 
@@ -41,6 +43,36 @@ impl From<&LoggedEvent> for EventLine {
     }
 }
 
+/// The same line for an event that nobody looks into, a hundred thousand of them in a second.
+pub fn raw_line(event: &RawEvent) -> String {
+    let data = without_kind(&event.kind, &event.data);
+    let text = |text: &str| Value::from(text).to_string();
+    let issue = event.issue.map_or_else(|| "null".to_owned(), |issue| issue.to_string());
+    let task = event.task.as_deref().map_or_else(|| "null".to_owned(), text);
+    format!(
+        "{{\"schema\":\"{SCHEMA}\",\"seq\":{},\"at\":\"{}\",\"kind\":{},\"issue\":{issue},\"task\":{task},\"data\":{data}}}",
+        event.seq,
+        Stamp(event.at),
+        text(&event.kind)
+    )
+}
+
+/// The kind stands one level above. We write it as the first field; another order is read and written anew.
+fn without_kind<'a>(kind: &str, data: &'a str) -> Cow<'a, str> {
+    let rest = data.strip_prefix("{\"kind\":\"").and_then(|rest| rest.strip_prefix(kind));
+    match rest.and_then(|rest| rest.strip_prefix('"')) {
+        Some("}") => Cow::Borrowed("{}"),
+        Some(rest) if rest.starts_with(',') => Cow::Owned(format!("{{{}", &rest[1..])),
+        Some(_) | None => {
+            let mut data: Value = serde_json::from_str(data).unwrap_or_default();
+            if let Some(fields) = data.as_object_mut() {
+                fields.remove("kind");
+            }
+            Cow::Owned(data.to_string())
+        }
+    }
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LogLine {
     pub schema: &'static str,
@@ -54,5 +86,38 @@ pub struct LogLine {
 impl LogLine {
     pub fn new(source: &str, kind: &'static str, text: impl Into<String>) -> Self {
         Self { schema: LOG_SCHEMA, source: source.to_owned(), kind, text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::journal::{Entry, Fact, FactoryFact};
+    use windlass_core::time::Millis;
+
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_not_looked_into_says_the_same() {
+        let task = windlass_core::id::TaskId::nth(windlass_core::id::IssueNumber(7), 1);
+        let mut facts: Vec<Fact> = windlass_testkit::samples::events().into_iter().map(Fact::Task).collect();
+        facts.push(Fact::Factory(FactoryFact::Paused));
+        facts.push(Fact::Factory(FactoryFact::Decided { decision: "a \"b\" \\ \n \u{1}".into() }));
+        assert!(facts.len() > 20);
+        for (seq, fact) in (1..).zip(facts) {
+            let entry =
+                Entry { at: Millis(1_700_000_000_123), task: Some(task.clone()), issue: task.issue(), fact };
+            let raw = RawEvent {
+                seq,
+                at: entry.at,
+                task: Some(task.to_string()),
+                issue: Some(7),
+                kind: entry.fact.kind().to_owned(),
+                data: serde_json::to_string(&entry.fact).unwrap(),
+            };
+            let said: Value = serde_json::from_str(&raw_line(&raw)).unwrap();
+            let typed = serde_json::to_value(EventLine::from(&LoggedEvent { seq, entry })).unwrap();
+            assert_eq!(said, typed);
+        }
+        assert_eq!(without_kind("x", "{\"a\":1,\"kind\":\"x\"}"), "{\"a\":1}");
     }
 }

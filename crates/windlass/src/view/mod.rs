@@ -1,10 +1,17 @@
 //! What commands print for programs. Within a schema's number fields are only added.
 
 mod agents;
+mod config;
+mod cost;
+mod doctor;
 mod event;
+mod gc;
+mod inbox;
 mod issue;
+mod plan;
 mod queue;
 mod reply;
+mod run;
 mod status;
 mod task;
 mod why;
@@ -17,16 +24,23 @@ use serde::{Serialize, Serializer};
 use windlass_core::time::Millis;
 
 pub use agents::{AgentLine, Agents};
-pub use event::{EventLine, LogLine};
+pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
+pub use cost::{Cost, CostLine};
+pub use doctor::{Check, CheckResult, Doctor};
+pub use event::{EventLine, LogLine, raw_line};
+pub use gc::{Gc, GcItem, SCHEMA as GC_SCHEMA};
+pub use inbox::{Inbox, InboxItem, SCHEMA as INBOX_SCHEMA};
 pub use issue::{BuildLine, CommentView, IssueLine, Issues, ReviewView, Show};
 pub use issue::{LIST_SCHEMA as ISSUES_SCHEMA, SHOW_SCHEMA as ISSUE_SCHEMA};
+pub use plan::{Plan, PlanCost, PlanLine, SCHEMA as PLAN_SCHEMA};
 pub use queue::{
     FlakyTest, PauseView, Queue, QueueAlarm, QueueBuild, QueueDay, QueueEntry, QueueTest,
     SCHEMA as QUEUE_SCHEMA, SlotsView,
 };
-pub use reply::{ANSWER_SCHEMA, CONFIG_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
-pub use reply::{Answered, Checked, DownReply, InitReply, NewReply, Reply, UpReply};
-pub use status::{DaemonView, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
+pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
+pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use run::{Run, SCHEMA as RUN_SCHEMA};
+pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
 
@@ -64,18 +78,25 @@ impl JsonSchema for Stamp {
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     BTreeMap::from([
         (agents::SCHEMA, schema_for!(Agents)),
+        (config::SCHEMA, schema_for!(Checked)),
+        (config::SHOW_SCHEMA, schema_for!(ConfigShow)),
+        (cost::SCHEMA, schema_for!(Cost)),
+        (doctor::SCHEMA, schema_for!(Doctor)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
+        (gc::SCHEMA, schema_for!(Gc)),
+        (inbox::SCHEMA, schema_for!(Inbox)),
         (issue::LIST_SCHEMA, schema_for!(Issues)),
         (issue::SHOW_SCHEMA, schema_for!(Show)),
+        (plan::SCHEMA, schema_for!(Plan)),
         (queue::SCHEMA, schema_for!(Queue)),
         (reply::ANSWER_SCHEMA, schema_for!(Answered)),
-        (reply::CONFIG_SCHEMA, schema_for!(Checked)),
         (reply::DOWN_SCHEMA, schema_for!(DownReply)),
         (reply::INIT_SCHEMA, schema_for!(InitReply)),
         (reply::NEW_SCHEMA, schema_for!(NewReply)),
         (reply::SCHEMA, schema_for!(Reply)),
         (reply::UP_SCHEMA, schema_for!(UpReply)),
+        (run::SCHEMA, schema_for!(Run)),
         (status::SCHEMA, schema_for!(Status)),
         (why::SCHEMA, schema_for!(Why)),
     ])

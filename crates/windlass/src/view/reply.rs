@@ -9,7 +9,6 @@ pub const INIT_SCHEMA: &str = "windlass.init/1";
 pub const UP_SCHEMA: &str = "windlass.up/1";
 pub const DOWN_SCHEMA: &str = "windlass.down/1";
 pub const ANSWER_SCHEMA: &str = "windlass.answer/1";
-pub const CONFIG_SCHEMA: &str = "windlass.config/1";
 
 /// Something was done, and there is no more to say.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -71,11 +70,4 @@ pub struct Answered {
     /// done, or waiting for the factory to be up.
     pub status: &'static str,
     pub text: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Checked {
-    pub schema: &'static str,
-    pub file: String,
-    pub valid: bool,
 }

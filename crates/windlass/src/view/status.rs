@@ -17,6 +17,7 @@ pub struct Status {
     pub daemon: DaemonView,
     /// A person has paused it.
     pub paused: bool,
+    pub paused_since: Option<Stamp>,
     pub needs_you: Vec<TaskLine>,
     pub working: Working,
     /// Tasks that hold no slot: they wait for CI, the critic, a slot or the provider.
@@ -30,6 +31,28 @@ pub struct Status {
     pub today: Today,
     /// Commands that the daemon has not seen yet.
     pub commands_waiting: usize,
+    pub config: ConfigState,
+    pub host: Host,
+}
+
+/// What the machine has left, and below what nothing new is started; none where the system does not say.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Host {
+    pub free_memory_mb: Option<u64>,
+    pub min_free_memory_mb: u64,
+    pub free_disk_mb: Option<u64>,
+    pub min_free_disk_mb: u64,
+}
+
+/// How the configuration on the disk stands to the one in force.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigState {
+    /// Why the newest one is not in force; the last good one is.
+    pub refused: Option<String>,
+    /// Keys that hold only after a restart.
+    pub waiting: Vec<String>,
+    /// How the file here stands to the one that counts.
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,6 +62,8 @@ pub struct DaemonView {
     pub pid: Option<u32>,
     pub started_at: Option<Stamp>,
     pub last_event_at: Option<Stamp>,
+    /// Of the program that runs, if it is up.
+    pub version: Option<String>,
     /// Who took it down, if a person did.
     pub stopped_by: Option<String>,
 }
@@ -56,6 +81,10 @@ pub struct Today {
     pub closed: usize,
     pub abandoned: usize,
     pub cost_micro_usd: u64,
+    /// Of it, what no task asked for.
+    pub idle_micro_usd: u64,
+    /// Of all that the agents read, what came from the provider's cache.
+    pub cache_hit_percent: Option<u64>,
     /// The cost is what the agents' programs say.
     pub estimated: bool,
 }

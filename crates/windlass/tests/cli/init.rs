@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::common::{Machine, listing};
+use crate::common::{Machine, Ran, listing, search_path};
 
 #[test]
 fn a_checkout_becomes_a_project_and_only_one_file_is_written_there() {
@@ -26,10 +26,54 @@ fn a_checkout_becomes_a_project_and_only_one_file_is_written_there() {
     assert_eq!(machine.run(&["config", "check"]).code, 0);
 }
 
+/// A search path with git and a shell, and these programs besides.
+fn path_with(machine: &Machine, programs: &[&str]) -> String {
+    let folder = machine.path("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["git", "sh"] {
+        let real = search_path()
+            .split(':')
+            .map(|folder| std::path::Path::new(folder).join(name))
+            .find(|p| p.exists());
+        std::os::unix::fs::symlink(real.unwrap(), folder.join(name)).unwrap();
+    }
+    for name in programs {
+        std::fs::write(folder.join(name), "#!/bin/sh\necho 2.1.325 made up\n").unwrap();
+        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder.display().to_string()
+}
+
+#[test]
+fn an_installed_agent_is_found_and_its_key_is_named_and_never_written() {
+    let machine = Machine::new();
+    let path = path_with(&machine, &["claude"]);
+    let with = |args: &[&str], key: Option<&str>| {
+        let mut command = machine.command(args);
+        command.env("PATH", &path);
+        if let Some(key) = key {
+            command.env("CLAUDE_CODE_OAUTH_TOKEN", key);
+        }
+        Ran::from(command.output().unwrap())
+    };
+    let ran = with(&["init", "--yes", "--ci", "true"], Some("hush-hush"));
+    assert!(ran.out.contains("claude-code, key from CLAUDE_CODE_OAUTH_TOKEN"), "{ran:?}");
+    let file = std::fs::read_to_string(machine.repo().join("windlass.toml")).unwrap();
+    assert!(file.contains("\"env:CLAUDE_CODE_OAUTH_TOKEN\"") && !file.contains("hush-hush"), "{file}");
+    assert_eq!(with(&["config", "check"], Some("hush-hush")).code, 0);
+    let missing = with(&["up"], None);
+    assert_eq!(missing.code, 9, "{missing:?}");
+    assert!(missing.err.contains("`env:CLAUDE_CODE_OAUTH_TOKEN`, and that is not there"), "{}", missing.err);
+    let doctor = with(&["doctor", "--quick"], Some("hush-hush"));
+    assert!(doctor.out.contains("2.1.325 made up, key from CLAUDE_CODE_OAUTH_TOKEN"), "{}", doctor.out);
+    assert!(!doctor.out.contains("hush-hush"));
+}
+
 #[test]
 fn what_cannot_be_guessed_is_left_open_and_said() {
     let machine = Machine::new();
-    let ran = machine.run(&["init"]);
+    let path = path_with(&machine, &[]);
+    let ran: Ran = machine.command(&["init"]).env("PATH", path).output().unwrap().into();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("set `command` in [ci]") && ran.out.contains("set [agent.dev]"), "{}", ran.out);
     assert_eq!(machine.run(&["new", "an issue"]).code, 0, "issues can be written before all is set");

@@ -106,11 +106,44 @@ fn what_is_not_there_is_said() {
 fn without_a_daemon_commands_are_kept_for_it() {
     let machine = Machine::with_project();
     assert_eq!(machine.run(&["new", "one"]).code, 0);
-    let view = machine.json(&["tell", "1", "hello"]);
+    let view = machine.json_with(&["tell", "1", "hello"], 5);
     assert_eq!((&view["schema"], &view["status"]), (&json!("windlass.answer/1"), &json!("waiting")));
     let ran = machine.run(&["pause"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "will be carried out when the factory is up\n"));
+    assert_eq!((ran.code, ran.out.as_str()), (5, "will be carried out when the factory is up\n"));
     assert_eq!(machine.json(&["status"])["commands_waiting"], 2);
+}
+
+#[test]
+fn what_was_exported_can_be_read_back_into_a_new_state_and_into_no_other() {
+    let machine = Machine::with_project();
+    for args in
+        [&["new", "one", "--body", "text"][..], &["comment", "1", "said"], &["new", "two"], &["pause"]]
+    {
+        assert!([0, 5].contains(&machine.run(args).code), "{args:?}");
+    }
+    assert_eq!(machine.run(&["export", "all.jsonl"]).code, 0);
+    let refused = machine.fails(&["import", "all.jsonl"], "exists", 1);
+    assert!(refused.err.contains("--state DIR"), "{}", refused.err);
+    let fresh = Machine::with_project();
+    std::fs::copy(machine.repo().join("all.jsonl"), fresh.repo().join("all.jsonl")).unwrap();
+    let good = std::fs::read_to_string(fresh.repo().join("all.jsonl")).unwrap();
+    for (bad, line) in [
+        ("", "line 1"),
+        ("{}\n", "line 1"),
+        (&good.replace("\"version\":", "\"version\":9"), "line 1"),
+        (&good.replace("\"table\":\"command\"", "\"table\":\"nonsense\""), "no table"),
+        (&format!("{good}{{broken"), "line"),
+    ] {
+        fresh.write("bad.jsonl", bad);
+        let ran = fresh.fails(&["import", "bad.jsonl"], "invalid", 1);
+        assert!(ran.err.contains(line) && ran.err.contains("nothing was changed"), "{}", ran.err);
+        assert_eq!(fresh.json(&["issues"])["issues"], json!([]), "nothing of it was kept");
+    }
+    assert_eq!(fresh.run(&["import", "all.jsonl"]).code, 0);
+    assert_eq!(fresh.run(&["export"]).out, good, "row by row the same");
+    assert_eq!(fresh.json(&["show", "1"])["comments"][0]["body"], "said");
+    assert_eq!(fresh.json(&["status"])["commands_waiting"], 1);
+    assert_eq!(fresh.json(&["new", "three"])["number"], 3);
 }
 
 #[test]

@@ -1,11 +1,18 @@
 //! The command line, through the real program in a real checkout.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
+mod bad;
 #[path = "../common/mod.rs"]
 mod common;
+mod config;
+mod doctor;
+mod follow;
 mod init;
 mod issues;
+mod keep;
+mod look;
 mod memory;
 mod output;
 mod queue;
 mod schema;
+mod top;

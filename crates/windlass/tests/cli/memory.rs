@@ -40,7 +40,7 @@ pub fn task(issue: u64, state: State) -> Task {
     task
 }
 
-fn identity(task: &Task) -> Identity {
+pub fn identity(task: &Task) -> Identity {
     Identity {
         role: Role::Dev,
         name: task.session.clone(),
@@ -61,6 +61,11 @@ fn identity(task: &Task) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 0,
+        cost_seen_micro_usd: 0,
+        transcript_read: 0,
+        hooks_read: 0,
+        activity: windlass_core::activity::Activity::default(),
+        context: windlass_core::activity::ContextUse::default(),
     }
 }
 

@@ -70,6 +70,20 @@ impl Machine {
         std::fs::write(path, format!("{before}{text}")).unwrap();
     }
 
+    /// Puts the project's file on main, where it counts.
+    pub fn commit_config(&self, text: &str) {
+        self.write("windlass.toml", text);
+        self.git(&["add", "windlass.toml"]);
+        self.git(&["commit", "-q", "-m", "configure", "windlass.toml"]);
+    }
+
+    /// The user's own file, with the limits of the machine.
+    pub fn write_user_config(&self, text: &str) {
+        let path = self.path("home/.config/windlass/config.toml");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
     pub fn git(&self, args: &[&str]) -> String {
         let mut command = Command::new("git");
         command
@@ -97,8 +111,13 @@ impl Machine {
 
     /// The one JSON object that the command prints.
     pub fn json(&self, args: &[&str]) -> Value {
+        self.json_with(args, 0)
+    }
+
+    /// The same from a command that ends with this code.
+    pub fn json_with(&self, args: &[&str], code: i32) -> Value {
         let ran = self.run(&[args, &["--json"]].concat());
-        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        assert_eq!(ran.code, code, "{args:?}: {ran:?}");
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", ran.out))
     }
 

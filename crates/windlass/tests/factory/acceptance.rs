@@ -50,7 +50,7 @@ fn ac_3_1_two_that_are_ready_at_once_land_one_after_the_other() {
     works.script("ci.sh", &WAITS.replace('@', &here));
     works.script("free", "");
     works.up();
-    works.must(&["queue", "pause"]);
+    works.order(&["queue", "pause"]);
     let mut log = works.log();
     for issue in [1, 2] {
         log.wait_kind("merge_ready", issue);

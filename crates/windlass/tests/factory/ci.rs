@@ -84,7 +84,7 @@ fn every_build_is_clean_and_tests_the_exact_commit() {
     let here = works.machine.path("");
     works.script("ci.sh", &LITTERS.replace('@', &here.to_string_lossy()));
     let one_slot = std::fs::read_to_string(works.machine.repo().join("windlass.toml")).unwrap();
-    works.machine.write("windlass.toml", &one_slot.replace("slots = 6", "slots = 1"));
+    works.machine.commit_config(&one_slot.replace("slots = 6", "slots = 1"));
     works.up();
     let mut log = works.log();
     for issue in 1..=3 {

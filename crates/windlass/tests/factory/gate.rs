@@ -115,7 +115,7 @@ fn a_build_that_never_starts_blames_nobody_and_is_tried_again() {
     let more = "[timeouts]\nci_start = \"1s\"\n";
     let mut works = crew(&config("true", more), APPROVES, &[READY]);
     let one_slot = std::fs::read_to_string(works.machine.repo().join("windlass.toml")).unwrap();
-    works.machine.write("windlass.toml", &one_slot.replace("slots = 6", "slots = 1"));
+    works.machine.commit_config(&one_slot.replace("slots = 6", "slots = 1"));
     let slot = works.machine.state().join("slots/ci-1");
     std::fs::create_dir_all(&slot).unwrap();
     let lock = File::create(slot.join("lock")).unwrap();
@@ -139,7 +139,7 @@ if [ ! -e $here/frozen ]; then echo $PPID > $here/frozen; kill -STOP $PPID; slee
 fn a_build_whose_keeper_is_lost_is_ended_after_its_limit() {
     let mut works = crew(&config("exec sh @ci.sh", "[timeouts]\nci = \"1s\"\n"), APPROVES, &[READY]);
     let one_slot = std::fs::read_to_string(works.machine.repo().join("windlass.toml")).unwrap();
-    works.machine.write("windlass.toml", &one_slot.replace("slots = 6", "slots = 1"));
+    works.machine.commit_config(&one_slot.replace("slots = 6", "slots = 1"));
     let here = works.machine.path("").to_string_lossy().into_owned();
     works.script("ci.sh", &FREEZES.replace('@', &here));
     works.up();

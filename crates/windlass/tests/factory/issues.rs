@@ -22,7 +22,7 @@ fn strange_texts_are_only_texts() {
         let brief = std::fs::read_to_string(brief).unwrap();
         let odd: Vec<char> =
             brief.chars().filter(|c| !c.is_ascii_graphic() && !" \n…".contains(*c)).collect();
-        assert_eq!(odd, [], "in the brief of #{issue}");
+        assert_eq!(odd, Vec::<char>::new(), "in the brief of #{issue}");
         assert!(brief.len() < 80_000, "the brief of #{issue} has {} bytes", brief.len());
         let review = works.machine.state().join(format!("sessions/review-{issue}.1-1/brief.md"));
         let review = std::fs::read_to_string(review).unwrap();

@@ -4,9 +4,11 @@
 mod acceptance;
 mod agents;
 mod ci;
+mod claude;
 #[expect(dead_code, reason = "the tests of single commands use the rest")]
 #[path = "../common/mod.rs"]
 mod common;
+mod config;
 mod crew;
 mod critic;
 mod demo;
@@ -16,6 +18,10 @@ mod issues;
 mod kill;
 mod people;
 mod queue;
+mod readme;
 mod recovery;
+mod resilience;
+mod run;
 mod state;
+mod worker;
 mod works;

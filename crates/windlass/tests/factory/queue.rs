@@ -14,7 +14,7 @@ const SERIAL: &str = "[queue]\npolicy = \"serial\"\n";
 pub fn paused(more: &str, critic: &str, scripts: &[&str]) -> (Works, Log) {
     let mut works = crew(&config("true", more), critic, scripts);
     works.up();
-    works.must(&["queue", "pause", "release day"]);
+    works.order(&["queue", "pause", "release day"]);
     let mut log = works.log();
     for issue in 1..=u64::try_from(scripts.len()).unwrap() {
         log.wait_state(issue, "QUEUED");
@@ -87,7 +87,7 @@ fn regression_branches_of_closed_tasks_are_not_merged_after_a_crash() {
     log.wait_end(2);
     works.kill();
     works.up();
-    works.must(&["queue", "resume"]);
+    works.order(&["queue", "resume"]);
     log.wait_merged(3);
     assert_eq!(landed(&log), [3]);
     let files = works.git(&["ls-tree", "--name-only", "main"]);
@@ -152,7 +152,7 @@ fn whoever_waits_too_long_is_named_once() {
     assert!(alarm["data"]["waited"].as_i64().unwrap() >= 1_000, "{alarm}");
     works.kill();
     works.up();
-    works.must(&["queue", "resume"]);
+    works.order(&["queue", "resume"]);
     log.wait_merged(1);
     assert_eq!(log.count("queue_alarm", 1), 1);
     works.down();

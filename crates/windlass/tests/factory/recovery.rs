@@ -97,10 +97,10 @@ fn a_person_who_takes_the_factory_down_loses_no_work() {
 fn predecessor(works: &Works, session: &str) -> String {
     let agents = works.machine.json(&["agents", "--all"]);
     let found = agents["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == session);
-    found.map_or(Value::Null, |agent| agent["predecessor"].clone()).as_str().unwrap_or("-").to_owned()
+    found.map_or(Value::Null, |agent| agent["predecessor_id"].clone()).as_str().unwrap_or("-").to_owned()
 }
 
-fn kill(signal: &str, pid: &str) {
+pub fn kill(signal: &str, pid: &str) {
     let done = Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap();
     assert!(done.success(), "kill {signal} {pid}");
 }

@@ -54,6 +54,12 @@ impl Works {
         ran.out
     }
 
+    /// A command for a daemon that may still be starting: then it is kept, and the exit code says that nobody is there.
+    pub fn order(&self, args: &[&str]) {
+        let ran = self.machine.run(args);
+        assert!([0, 5].contains(&ran.code), "{args:?}: {ran:?}");
+    }
+
     pub fn new_issue(&self, title: &str, body: &str) -> u64 {
         self.machine.json(&["new", title, "--body", body])["number"].as_u64().unwrap()
     }
@@ -113,6 +119,39 @@ impl Works {
     pub fn events(&self) -> Vec<Value> {
         let text = self.must(&["events", "--json"]);
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Waits until something is true that nobody tells of.
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < until, "waited for {what} in vain");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
+    /// What lies in a session's folder.
+    pub fn session_file(&self, session: &str, name: &str) -> PathBuf {
+        self.machine.state().join("sessions").join(session).join(name)
+    }
+
+    /// A record that lies in a session's folder, which is whole or not there.
+    pub fn record(&self, session: &str, name: &str) -> Value {
+        let text =
+            std::fs::read_to_string(self.session_file(session, name)).unwrap_or_else(|_| "null".into());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{session}/{name}: {error}: {text}"))
+    }
+
+    /// The identities of the project, as `windlass agents` lists them.
+    pub fn agent(&self, name: &str) -> Value {
+        let all = self.machine.json(&["agents", "--all"]);
+        all["agents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|agent| agent["name"] == name)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Waits until a script has written this file beside the checkout.

@@ -35,6 +35,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::WorkFetched { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }
         | Event::BuildPassed { .. }

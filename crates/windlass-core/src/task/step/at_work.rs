@@ -5,9 +5,14 @@ use crate::id::Sha;
 use crate::message;
 use crate::phase::Phase;
 use crate::task::{
-    AbandonReason, BuildLane, Crash, Deadline, Effect, Event, Refusal, Rejection, Start, State, Urgency,
+    AbandonReason, BuildLane, Crash, Deadline, Effect, Event, Refusal, Rejection, Start, State, Trouble,
+    Urgency,
 };
-use crate::time::Millis;
+use crate::time::{Millis, Span};
+
+/// The first wait after a provider's failure; each further one in a row is twice as long.
+const FIRST_WAIT: Span = Span::secs(2);
+const LONGEST_WAIT: Span = Span::mins(30);
 
 pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     match event {
@@ -22,7 +27,9 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         Event::AgentCrashed { how, .. } => crashed(m, how),
         Event::WorkFetched { head, tree, .. } => to_ci(m, head, tree),
         Event::WorkRejected { why, .. } => rejected(m, why),
-        Event::LimitHit { until, what, .. } => limited(m, *until, what),
+        Event::LimitHit { until, what, .. } => provider_failed(m, Some(*until), what),
+        Event::ProviderFailed { trouble: Trouble::Passing, what, .. } => provider_failed(m, None, what),
+        Event::ProviderFailed { trouble: Trouble::NeedsPerson, what, .. } => provider_refused(m, what),
         Event::ContextWarning { urgency, .. } => context_warning(m, *urgency),
         Event::HandoffComplete { .. } => handed_off(m),
         Event::Told { by, text } => {
@@ -128,6 +135,7 @@ fn forget(m: &mut Move<'_>) {
 
 /// The agent stopped. Silence is answered with reminders, then taken for the end.
 fn turn_ended(mut m: Move<'_>) -> Result<Step, Stale> {
+    m.task.tally.outages = 0;
     if heard(&m) {
         return m.stay();
     }
@@ -162,6 +170,7 @@ pub(super) fn push(m: &mut Move<'_>, head: &Sha, tree: &Sha) {
     m.task.tally.ci_infra = 0;
     m.task.tally.no_verdicts = 0;
     m.task.tally.nudges = 0;
+    m.task.tally.outages = 0;
 }
 
 fn rejected(mut m: Move<'_>, why: &Rejection) -> Result<Step, Stale> {
@@ -187,7 +196,8 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
     if heard(&m) {
         return m.stay();
     }
-    if *how == Crash::Stopped {
+    // Neither is a fault of the agent, and the successor of a lost conversation begins a new one.
+    if matches!(how, Crash::Stopped | Crash::ConversationLost) {
         return recover(m);
     }
     let (at, window) = (m.at, m.policy.caps.restart_window);
@@ -197,6 +207,10 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
         return m.abandon(AbandonReason::CrashRecoveryFailed { detail });
     }
     m.task.tally.restarts.push(at);
+    if *how == Crash::ContextFull {
+        m.succeed(|predecessor| Start::Continue { predecessor });
+        return m.stay();
+    }
     recover(m)
 }
 
@@ -207,11 +221,31 @@ fn recover(mut m: Move<'_>) -> Result<Step, Stale> {
     m.stay()
 }
 
-fn limited(m: Move<'_>, until: Millis, what: &str) -> Result<Step, Stale> {
+/// The session waits, and goes on by itself when the provider does; one that never does is shown to a person.
+fn provider_failed(mut m: Move<'_>, until: Option<Millis>, what: &str) -> Result<Step, Stale> {
+    if heard(&m) {
+        return m.stay();
+    }
+    let before = m.task.tally.outages;
+    m.task.tally.outages += 1;
+    if before >= m.policy.caps.outages {
+        m.task.tally.outages = 0;
+        return m.ask(message::provider_is_down(before, what));
+    }
+    let wait = Span(FIRST_WAIT.0 << before.min(16)).min(LONGEST_WAIT);
+    let until = until.filter(|until| *until > m.at).unwrap_or(m.at + wait);
     m.go(State::Limited { until, what: what.to_owned() })
 }
 
+fn provider_refused(m: Move<'_>, what: &str) -> Result<Step, Stale> {
+    if heard(&m) { m.stay() } else { m.ask(message::provider_refuses(what)) }
+}
+
 fn context_warning(mut m: Move<'_>, urgency: Urgency) -> Result<Step, Stale> {
+    // Who has signalled is at rest, and its work is ready.
+    if heard(&m) {
+        return Err(Stale);
+    }
     match (&m.task.state, urgency) {
         (State::HandingOff { .. }, _) => Err(Stale),
         (_, Urgency::Low) => m.stay(),
@@ -221,17 +255,33 @@ fn context_warning(mut m: Move<'_>, urgency: Urgency) -> Result<Step, Stale> {
         }
         (_, Urgency::High) => {
             m.say(message::hand_off());
-            m.go(State::HandingOff { urgency })
+            let feedback = match &m.task.state {
+                State::Revising { feedback, .. } => Some(feedback.clone()),
+                State::Dispatched
+                | State::Running { .. }
+                | State::HandingOff { .. }
+                | State::AwaitingCi { .. }
+                | State::AwaitingCritic { .. }
+                | State::AwaitingSlot { .. }
+                | State::AwaitingHuman { .. }
+                | State::Limited { .. }
+                | State::Queued { .. }
+                | State::Merged { .. }
+                | State::Closed { .. }
+                | State::Abandoned { .. } => None,
+            };
+            m.go(State::HandingOff { urgency, feedback })
         }
     }
 }
 
 fn handed_off(mut m: Move<'_>) -> Result<Step, Stale> {
-    if !matches!(m.task.state, State::HandingOff { .. }) {
-        return Err(Stale);
-    }
+    let State::HandingOff { feedback, .. } = m.task.state.clone() else { return Err(Stale) };
     m.succeed(|predecessor| Start::Continue { predecessor });
-    m.go(State::Running { heard: None })
+    m.go(match feedback {
+        Some(feedback) => State::Revising { feedback, heard: None },
+        None => State::Running { heard: None },
+    })
 }
 
 fn due(m: Move<'_>, deadline: Deadline) -> Result<Step, Stale> {

@@ -31,6 +31,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::WorkFetched { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::UsageSeen { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }

@@ -36,6 +36,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
         | Event::AgentCrashed { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }
         | Event::VerdictGiven { .. }

@@ -40,6 +40,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, event: &Event) -> Result<Step, Sta
         | Event::AgentCrashed { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }
         | Event::BuildPassed { .. }

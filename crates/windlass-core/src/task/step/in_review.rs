@@ -34,6 +34,7 @@ pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<S
         | Event::AgentCrashed { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }
         | Event::BuildPassed { .. }

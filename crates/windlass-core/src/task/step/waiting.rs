@@ -25,6 +25,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::WorkFetched { .. }
         | Event::WorkRejected { .. }
         | Event::LimitHit { .. }
+        | Event::ProviderFailed { .. }
         | Event::ContextWarning { .. }
         | Event::HandoffComplete { .. }
         | Event::BuildPassed { .. }

@@ -11,7 +11,7 @@ fn a_review_keeps_its_checkout_though_the_daemon_died_before_it_wrote_down_that_
     let review = |issue| SessionId::review(&TaskId::nth(IssueNumber(issue), 1), 1);
     let (running, other) = (review(7), review(8));
     let checkout = Slot::new(&world.layout.review_slot(1), Vec::new()).unwrap().work();
-    let context = context(&world, Role::Review, &running, &checkout).unwrap();
+    let context = context(&world, Role::Review, &running, &checkout, &Conversation::New("c".into())).unwrap();
     client::prepare(&world.layout.session(&running), &world.driver(Role::Review).launch(&context)).unwrap();
 
     let slots = ReviewSlots::default();

@@ -4,9 +4,9 @@ mod floor;
 mod idle;
 mod many;
 mod one;
-mod phases;
+pub mod phases;
 mod size;
-mod stored;
+pub mod stored;
 
 use super::error::BenchError;
 use super::place::Place;

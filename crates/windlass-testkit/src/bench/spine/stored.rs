@@ -19,7 +19,7 @@ use crate::bench::sheet::{Op, Sheet};
 use crate::bench::stats::{count, median, millis};
 use windlass_testkit::samples::{self, sha};
 
-const TASKS: usize = 10_000;
+pub const TASKS: usize = 10_000;
 /// Still under way; all others have ended.
 const LIVE: usize = 300;
 const EVENTS_OF_A_TASK: usize = 12;
@@ -31,7 +31,7 @@ const TASKS_IN_A_WRITE: usize = 250;
 pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let setup = Setup { files: 20, parallel: 8, ci_slots: 1, dev: agents::dev(), critic: agents::critic() };
     let factory = Factory::new(place, &setup)?;
-    let events = fill(&factory.state())?;
+    let events = fill(&factory.state(), Size::with_events(EVENTS_OF_A_TASK))?;
     let status_ms = timed(&factory, &["status", "--json"])?;
     let floor_ms = timed(&factory, &["--version"])?;
     let what = "`windlass status --json` as a new process, median of 20";
@@ -43,7 +43,8 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     Ok(sheet)
 }
 
-fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
+/// How long a call takes as a new process, in milliseconds.
+pub fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
     let mut samples = Vec::new();
     for _ in 0..=CALLS {
         let start = Instant::now();
@@ -54,18 +55,34 @@ fn timed(factory: &Factory<'_>, args: &[&str]) -> Result<f64, BenchError> {
     Ok(median(&samples[1..]))
 }
 
+/// How much a store is to hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    pub tasks: usize,
+    /// The newest, which are still under way.
+    pub live: usize,
+    pub events_of_a_task: usize,
+}
+
+impl Size {
+    pub fn with_events(events_of_a_task: usize) -> Self {
+        Self { tasks: TASKS, live: LIVE, events_of_a_task }
+    }
+}
+
 /// Tasks of the last hundred days, oldest first, the newest still under way. Says how many events there are.
-fn fill(state: &Path) -> Result<usize, BenchError> {
+pub fn fill(state: &Path, size: Size) -> Result<usize, BenchError> {
+    let Size { tasks, live, events_of_a_task } = size;
     let now = now();
     let store = SqliteStore::open(state, Mode::Daemon { holder: "bench".into(), now })?;
     let states: Vec<State> = samples::tasks().into_iter().map(|task| task.state).collect();
-    let (ended, live): (Vec<State>, Vec<State>) = states.into_iter().partition(State::is_terminal);
+    let (ended, under_way): (Vec<State>, Vec<State>) = states.into_iter().partition(State::is_terminal);
     let mut rows = Vec::new();
-    for nth in 0..TASKS {
-        let states = if nth < TASKS - LIVE { &ended } else { &live };
-        let age = i64::try_from(TASKS - nth).unwrap_or(0) * BETWEEN_TASKS.0;
+    for nth in 0..tasks {
+        let states = if nth < tasks - live { &ended } else { &under_way };
+        let age = i64::try_from(tasks - nth).unwrap_or(0) * BETWEEN_TASKS.0;
         let task = task(nth, states[nth % states.len()].clone(), Millis(now.0 - age));
-        rows.extend(rows_of(&task));
+        rows.extend(rows_of(&task, events_of_a_task));
         if nth % TASKS_IN_A_WRITE == TASKS_IN_A_WRITE - 1 {
             store.commit(Write { ops: std::mem::take(&mut rows) })?;
         }
@@ -91,7 +108,7 @@ fn task(nth: usize, state: State, at: Millis) -> Task {
     task
 }
 
-fn rows_of(task: &Task) -> Vec<Row> {
+fn rows_of(task: &Task, events: usize) -> Vec<Row> {
     let mut rows = vec![Row::InsertTask { task: task.clone(), wake_at: None }];
     for (role, name) in
         [(Role::Dev, SessionId::dev(&task.id, 1)), (Role::Review, SessionId::review(&task.id, 1))]
@@ -99,7 +116,7 @@ fn rows_of(task: &Task) -> Vec<Row> {
         rows.push(Row::SaveIdentity(identity(task, role, name.clone())));
         rows.push(Row::AddUsage(usage(task, name)));
     }
-    let story = (0..EVENTS_OF_A_TASK).map(|nth| Row::Log(line(task, nth)));
+    let story = (0..events).map(|nth| Row::Log(line(task, nth)));
     rows.extend(story);
     rows
 }
@@ -162,6 +179,11 @@ fn identity(task: &Task, role: Role, name: SessionId) -> Identity {
         head: None,
         phase_mark: None,
         facts_read: 4,
+        cost_seen_micro_usd: 0,
+        transcript_read: 0,
+        hooks_read: 0,
+        activity: windlass_core::activity::Activity::default(),
+        context: windlass_core::activity::ContextUse::default(),
     }
 }
 

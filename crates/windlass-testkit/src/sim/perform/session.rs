@@ -17,7 +17,6 @@ impl World {
         task: &Task,
         name: &SessionId,
     ) -> Result<Report, Fault> {
-        self.reach_forge()?;
         let session = Session::new(Role::Dev, &task.id, task.issue, None, hands.daemon);
         let mut report = self.begin(order, name, session)?;
         report.event = Some(Event::SessionStarted { session: name.clone() });
@@ -32,7 +31,6 @@ impl World {
         name: &SessionId,
         head: &Sha,
     ) -> Result<Report, Fault> {
-        self.reach_forge()?;
         let session = Session::new(Role::Review, &task.id, task.issue, Some(head.clone()), hands.daemon);
         self.begin(order, name, session)
     }
@@ -41,6 +39,7 @@ impl World {
     fn begin(&mut self, order: &Order, name: &SessionId, session: Session) -> Result<Report, Fault> {
         let adopted = order.probe && self.sessions.get(name).is_some_and(|known| !known.facts.is_empty());
         if !adopted {
+            self.reach_forge()?;
             self.step()?;
             let folder = self.sessions.entry(name.clone()).or_insert(session);
             folder.say(order.key.as_str(), "the brief");
@@ -53,7 +52,11 @@ impl World {
             }
             self.step()?;
         }
-        let started = Some(Started { session: name.clone(), worktree: format!("workspace of {name}") });
+        let started = Some(Started {
+            session: name.clone(),
+            worktree: format!("workspace of {name}"),
+            conversation: None,
+        });
         Ok(Report { adopted, started, ..Report::default() })
     }
 
@@ -68,7 +71,7 @@ impl World {
 
     pub(super) fn wake(&mut self, name: &SessionId) -> Report {
         self.spawn(name);
-        let started = Some(Started { session: name.clone(), worktree: String::new() });
+        let started = Some(Started { session: name.clone(), worktree: String::new(), conversation: None });
         Report { started, ..Report::default() }
     }
 }

@@ -46,7 +46,9 @@ impl World {
     pub fn check_idle_slot(&mut self) {
         let busy = self.seen.tasks.values().filter(|task| task.state.holds_slot()).count();
         let free = busy < self.plan.parallel as usize;
-        let hindered = self.seen.paused || self.now < self.outage_until || self.disk_full.is_some();
+        let hindered = self.seen.paused
+            || self.now < self.outage_until.max(self.hangs_until)
+            || self.disk_full.is_some();
         let waits = |task: &Task| matches!(task.state, State::AwaitingSlot { .. });
         let wanted = self.seen.tasks.values().any(waits) || self.untaken().next().is_some();
         if !free || hindered || !wanted {

@@ -1,6 +1,17 @@
-//! Guesses how a project is tested, from what lies in its folder.
+//! Guesses how a project is tested, from what lies in its folder, and who could work on it.
 
 use std::path::Path;
+
+use crate::around::Around;
+use crate::config::{AgentChoice, CREDENTIALS};
+use crate::program;
+
+/// An agent that is installed, with the variable that holds its key.
+pub fn agent(around: &Around) -> Option<AgentChoice> {
+    program::find(&around.search_path, "claude")?;
+    let key = CREDENTIALS.into_iter().find(|name| around.credentials.contains(name));
+    Some(AgentChoice::ClaudeCode { key: key.unwrap_or(CREDENTIALS[0]) })
+}
 
 /// The command, if there is a sign that everybody knows. A script made for CI says it best.
 pub fn ci(root: &Path) -> Option<String> {

@@ -1,9 +1,7 @@
 //! Lines of a transcript, for people.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
-use windlass_adapters::agent::{Command, Demo, Driver, Seen};
+use windlass_adapters::agent::{self, Seen};
 use windlass_core::text::{clean, one_line};
 
 use crate::error::CliError;
@@ -19,11 +17,7 @@ pub enum Format {
 }
 
 pub fn show(out: &mut Out, source: &str, format: Format, line: &str) -> Result<(), CliError> {
-    let said = match format {
-        Format::Plain => vec![("line", line.to_owned())],
-        Format::Transcript => read(line),
-    };
-    for (kind, text) in said {
+    for (kind, text) in said(format, line) {
         if out.is_json() {
             out.record(&LogLine::new(source, kind, text))?;
         } else if kind == "line" {
@@ -37,15 +31,21 @@ pub fn show(out: &mut Out, source: &str, format: Format, line: &str) -> Result<(
     Ok(())
 }
 
+/// What a line says, each with its kind.
+pub fn said(format: Format, line: &str) -> Vec<(&'static str, String)> {
+    match format {
+        Format::Plain => vec![("line", line.to_owned())],
+        Format::Transcript => read(line),
+    }
+}
+
 /// Transcripts of all kinds of agents: a line that one does not know, another does.
 fn read(line: &str) -> Vec<(&'static str, String)> {
     let note = serde_json::from_str::<Value>(line).ok().filter(|value| value["type"] == "windlass");
     if let Some(note) = note.as_ref().and_then(|value| value["note"].as_str()) {
         return vec![("note", note.to_owned())];
     }
-    let mut seen = Command::new(Vec::new()).read(line);
-    seen.extend(Demo::new(PathBuf::new()).read(line));
-    seen.iter().filter_map(words).collect()
+    agent::read(line).iter().filter_map(words).collect()
 }
 
 fn words(seen: &Seen) -> Option<(&'static str, String)> {
@@ -66,7 +66,7 @@ fn words(seen: &Seen) -> Option<(&'static str, String)> {
         Seen::TurnResult { is_error: true, text } => {
             Some(("result", format!("the turn failed: {}", one_line(text, 300))))
         }
-        Seen::ProviderSession(_) => None,
+        Seen::ProviderSession(_) | Seen::Context(_) | Seen::Window(_) => None,
     }
 }
 

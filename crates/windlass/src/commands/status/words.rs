@@ -6,26 +6,28 @@ use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
 use crate::out::Style;
-use crate::text::{age, from_now, table};
+use crate::text::{age, dollars, from_now, table};
 use crate::view::{Status, TaskLine};
 
 pub fn words(style: Style, view: &Status) -> String {
     let now = view.at.0;
     let mut out = format!("{} · {} · {}\n", style.bold(&view.project), view.branch, daemon(style, view, now));
-    if view.paused {
-        let paused = style.yellow("PAUSED");
-        writeln!(out, "{paused}: nothing new is started          -> windlass resume")
-            .expect("a String takes all");
-    }
-    if view.commands_waiting > 0 {
-        writeln!(out, "{} commands wait for the factory", view.commands_waiting).expect("a String takes all");
-    }
     if !view.needs_you.is_empty() {
         section(&mut out, &style.red(&format!("NEEDS YOU {}", view.needs_you.len())), now, &view.needs_you);
         for line in &view.needs_you {
             writeln!(out, "  -> windlass tell {} \"…\"", line.issue).expect("a String takes all");
         }
     }
+    if view.paused {
+        let paused = style.yellow("PAUSED");
+        let since = view.paused_since.map_or_else(String::new, |at| format!(" for {}", age(now, at.0)));
+        writeln!(out, "{paused}{since}: nothing new is started          -> windlass resume")
+            .expect("a String takes all");
+    }
+    if view.commands_waiting > 0 {
+        writeln!(out, "{} commands wait for the factory", view.commands_waiting).expect("a String takes all");
+    }
+    config(&mut out, style, view);
     // Nobody looks after them now: this is what was written down last.
     let stale = if view.daemon.state == "up" { "" } else { ", as last written down" };
     let working = format!("WORKING {} of {} slots{stale}", view.working.tasks.len(), view.working.slots);
@@ -38,18 +40,53 @@ pub fn words(style: Style, view: &Status) -> String {
     if !view.queue.is_empty() {
         section(&mut out, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
     }
+    today(&mut out, style, view);
+    out
+}
+
+fn today(out: &mut String, style: Style, view: &Status) {
     let today = &view.today;
+    let hit = today.cache_hit_percent.map_or_else(String::new, |hit| format!(" · cache hit {hit}%"));
     writeln!(
         out,
-        "{} {} merged · {} abandoned · {} closed · ${:.2} (estimated)",
+        "{} {} merged · {} abandoned · {} closed · ${:.2} (estimated){hit} · idle spend ${:.2}",
         style.bold("TODAY"),
         today.merged,
         today.abandoned,
         today.closed,
-        dollars(today.cost_micro_usd)
+        dollars(today.cost_micro_usd),
+        dollars(today.idle_micro_usd)
     )
     .expect("a String takes all");
-    out
+    let host = &view.host;
+    let free = |mb: Option<u64>| mb.map_or_else(|| "unknown".into(), |mb| format!("{mb} MB free"));
+    writeln!(
+        out,
+        "{}  memory {} (guard {}) · disk {} (guard {})",
+        style.bold("HOST"),
+        free(host.free_memory_mb),
+        host.min_free_memory_mb,
+        free(host.free_disk_mb),
+        host.min_free_disk_mb
+    )
+    .expect("a String takes all");
+}
+
+fn config(out: &mut String, style: Style, view: &Status) {
+    let config = &view.config;
+    if let Some(why) = &config.refused {
+        let word = style.red("CONFIG");
+        writeln!(out, "{word}: the last good one holds, the new one is not valid: {}", one_line(why, 300))
+            .expect("a String takes all");
+    }
+    if !config.waiting.is_empty() {
+        let keys = config.waiting.join(", ");
+        writeln!(out, "{}: {keys} hold after `windlass down && windlass up`", style.yellow("CONFIG"))
+            .expect("a String takes all");
+    }
+    if let Some(note) = &config.note {
+        writeln!(out, "{}: {note}", style.yellow("CONFIG")).expect("a String takes all");
+    }
 }
 
 fn queue_trouble(out: &mut String, style: Style, view: &Status, now: Millis) {
@@ -81,7 +118,16 @@ fn daemon(style: Style, view: &Status, now: Millis) -> String {
         ("up", started) => {
             let since = started.map_or_else(|| "unknown".into(), |at| age(now, at.0));
             let pid = daemon.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-            format!("{} {since}{pid} · {last}", style.green("up"))
+            let ours = env!("CARGO_PKG_VERSION");
+            let other = daemon.version.as_ref().filter(|version| *version != ours).map_or_else(
+                String::new,
+                |theirs| {
+                    style.yellow(&format!(
+                        " · it is version {theirs}, this is {ours}: windlass down && windlass up"
+                    ))
+                },
+            );
+            format!("{} {since}{pid} · {last}{other}", style.green("up"))
         }
         ("down", _) => {
             let by = daemon.stopped_by.as_ref().map_or_else(String::new, |by| format!(", stopped by {by}"));
@@ -108,9 +154,4 @@ fn section(out: &mut String, heading: &str, now: Millis, tasks: &[TaskLine]) {
         ]
     };
     out.push_str(&table("  ", &tasks.iter().map(row).collect::<Vec<_>>()));
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-fn dollars(micro_usd: u64) -> f64 {
-    micro_usd as f64 / 1e6
 }

@@ -58,6 +58,9 @@ fn spawn(context: &Context, project: &Project, log: File) -> Result<Child, CliEr
     for _ in 0..context.globals.verbose {
         command.arg("-v");
     }
+    for set in &context.globals.set {
+        command.args(["--set", set]);
+    }
     command.args(["up", "--foreground"]).current_dir("/").stdin(Stdio::null());
     command.stdout(log.try_clone().map_err(cannot)?).stderr(log);
     process::new_session(&mut command);

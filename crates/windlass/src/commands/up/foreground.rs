@@ -5,7 +5,7 @@ use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
 use windlass_engine::{Factory, Settings, Stop};
 
-use super::take_mark_away;
+use super::{reload, say_note, take_mark_away};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,9 +23,12 @@ pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<E
     let stop = factory.stopper();
     let listener = std::thread::Builder::new().name("signals".into()).spawn(move || listen(signals, &stop));
     let listener = listener.map_err(no_signals)?;
+    let watched = reload::watch(project, factory.reloader()).map_err(no_watcher)?;
+    say_note(context, project);
     context.out.talk(&format!("the factory is up (pid {})", std::process::id()));
     let done = factory.run();
     handle.close();
+    watched.end();
     if listener.join().is_err() {
         tracing::error!("the thread that hears signals has panicked");
     }
@@ -59,6 +62,10 @@ fn start_log(context: &Context) -> Result<(), CliError> {
     })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr);
     log.try_init().map_err(|error| CliError::new("log", Exit::Failed, "cannot start the log").because(error))
+}
+
+fn no_watcher(source: std::io::Error) -> CliError {
+    CliError::new("config-watch", Exit::Failed, "cannot watch the configuration").because(source)
 }
 
 fn no_signals(source: std::io::Error) -> CliError {

@@ -1,0 +1,126 @@
+//! The hooks of an agent's program: each leaves a line in the session's folder, and one says the protocol again.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use windlass_core::text::one_line;
+use windlass_core::time::Millis;
+
+use crate::shim::client;
+
+/// One line for each hook that fired.
+pub const HOOKS: &str = "hooks.jsonl";
+/// What an agent is told again when its conversation was compacted.
+pub const PROTOCOL: &str = "protocol.md";
+
+const NAMES: [&str; 8] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "Notification",
+    "PreCompact",
+    "Stop",
+    "StopFailure",
+    "SessionEnd",
+];
+const DETAIL_CHARS: usize = 200;
+const WAITS: &str = "A message from Windlass waits for the end of this turn. Bring what you are doing to a good point, commit \
+                     it, and end the turn; you will be told, and can go on then.";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookNote {
+    pub at: Millis,
+    pub hook: String,
+    pub detail: String,
+}
+
+/// The settings that have `windlass hook` called; its environment names the folder.
+pub fn settings(windlass: &Path) -> String {
+    let quoted = windlass.to_string_lossy().replace('\'', "'\\''");
+    let call = json!([{"hooks": [{"type": "command", "command": format!("'{quoted}' hook")}]}]);
+    let hooks: serde_json::Map<String, Value> =
+        NAMES.iter().map(|name| ((*name).to_owned(), call.clone())).collect();
+    json!({ "hooks": hooks }).to_string()
+}
+
+/// Writes down what fired; answers what the program is to be told.
+pub fn fired(folder: &Path, input: &[u8], at: Millis) -> io::Result<Option<String>> {
+    let input: Value = serde_json::from_slice(input)?;
+    let word = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
+    let hook = word("hook_event_name");
+    let detail = match hook.as_str() {
+        "SessionStart" => word("source"),
+        "UserPromptSubmit" => word("prompt"),
+        "PostToolUse" => word("tool_name"),
+        "Notification" => word("message"),
+        "PreCompact" => word("trigger"),
+        "StopFailure" => word("error"),
+        "SessionEnd" => word("reason"),
+        _ => String::new(),
+    };
+    let answer = match (hook.as_str(), detail.as_str()) {
+        ("SessionStart", "compact") => Some(std::fs::read_to_string(folder.join(PROTOCOL))?),
+        // The turn is the agent's own; it is only told that somebody waits for its end.
+        ("PostToolUse", _) if waits(folder) => Some(WAITS.to_owned()),
+        _ => None,
+    };
+    let said = answer.map(|text| json!({"hookEventName": hook, "additionalContext": text}));
+    let note = HookNote { at, hook, detail: one_line(&detail, DETAIL_CHARS) };
+    let mut line = serde_json::to_vec(&note)?;
+    line.push(b'\n');
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(folder.join(HOOKS))?;
+    // In one write: hooks of one session may fire at the same time.
+    file.write_all(&line)?;
+    Ok(said.map(|said| json!({ "hookSpecificOutput": said }).to_string()))
+}
+
+/// Whether something was said to the session that it can hear only when its turn has ended.
+fn waits(folder: &Path) -> bool {
+    client::unheard(folder).is_ok_and(|messages| !messages.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fired_is_kept_and_a_compacted_conversation_hears_the_protocol() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(PROTOCOL), "how to work").unwrap();
+        let fire = |input: Value| fired(folder.path(), input.to_string().as_bytes(), Millis(1)).unwrap();
+        assert_eq!(fire(json!({"hook_event_name": "PreCompact", "trigger": "auto"})), None);
+        assert_eq!(fire(json!({"hook_event_name": "SessionStart", "source": "startup"})), None);
+        let said = fire(json!({"hook_event_name": "SessionStart", "source": "compact"})).unwrap();
+        assert!(said.contains("how to work"), "{said}");
+        let (notes, _) = client::read_hooks(folder.path(), 0).unwrap();
+        let notes: Vec<_> = notes.iter().map(|note| (note.hook.as_str(), note.detail.as_str())).collect();
+        assert_eq!(notes, [("PreCompact", "auto"), ("SessionStart", "startup"), ("SessionStart", "compact")]);
+    }
+
+    #[test]
+    fn an_agent_at_work_is_told_that_a_message_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let used = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}).to_string();
+        let fire = || fired(folder.path(), used.as_bytes(), Millis(1)).unwrap();
+        assert_eq!(fire(), None);
+        client::say(folder.path(), "1", "stop").unwrap();
+        assert!(fire().unwrap().contains("waits for the end of this turn"));
+        std::fs::write(
+            folder.path().join("turns.jsonl"),
+            r#"{"fact":"delivered","message":"1","at":1}"#.to_owned() + "\n",
+        )
+        .unwrap();
+        assert_eq!(fire(), None);
+    }
+
+    #[test]
+    fn the_call_survives_a_path_with_odd_letters() {
+        let settings: Value = serde_json::from_str(&settings(Path::new("/it's here/windlass"))).unwrap();
+        let call = &settings["hooks"]["PreCompact"][0]["hooks"][0]["command"];
+        assert_eq!(call, "'/it'\\''s here/windlass' hook");
+    }
+}

@@ -1,0 +1,114 @@
+//! `windlass cost`: where the money went, as the agents' programs count it.
+
+mod sums;
+
+pub use sums::{is_for_a_task, total};
+
+use windlass_core::time::{Millis, Span};
+use windlass_store::{Store, UsageQuery};
+
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::out::Style;
+use crate::project::Project;
+use crate::text::{dollars, table};
+use crate::view::{Cost, CostLine, Stamp};
+
+/// Show where the money went
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  windlass cost                           by issue, all that is known
+  windlass cost --by role --since 7d
+  windlass cost --by iteration            first turns beside later ones
+  windlass cost --by day --json")]
+pub struct Args {
+    /// What is added up
+    #[arg(long, value_enum, default_value_t = By::Issue)]
+    by: By,
+    /// Only the last so much time, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    since: Option<Span>,
+}
+
+/// What the rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    Issue,
+    Role,
+    Day,
+    Iteration,
+    Model,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find(context)?;
+    let store = project.reader()?;
+    let since = args.since.map(|span| Millis(windlass_engine::now().0.saturating_sub(span.0)));
+    let usage = store.usage(&UsageQuery { issue: None, since })?;
+    let mut rows = sums::of(args.by, &usage);
+    if args.by == By::Issue {
+        for row in &mut rows {
+            let task = row.issue.map(windlass_core::id::IssueNumber);
+            let task = task.map_or(Ok(None), |issue| store.newest_task_of(issue))?;
+            row.title = task.map(|task| task.value.title);
+        }
+    }
+    let view = Cost::new(args.by.word(), since.map(Stamp), rows, sums::total(&usage));
+    context.out.show(&view, |style| words(style, &view))?;
+    if view.rows.is_empty() {
+        context.out.talk("nothing was spent");
+    }
+    Ok(Exit::Ok)
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).map_err(|error| error.to_string())
+}
+
+impl By {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Issue => "issue",
+            Self::Role => "role",
+            Self::Day => "day",
+            Self::Iteration => "iteration",
+            Self::Model => "model",
+        }
+    }
+}
+
+fn words(style: Style, view: &Cost) -> String {
+    if view.rows.is_empty() {
+        return String::new();
+    }
+    let heading = [view.by, "TURNS", "IN(new)", "CACHE W", "CACHE R", "OUT", "HIT", "EST.$"];
+    let mut rows = vec![heading.iter().map(|word| style.faint(&word.to_uppercase())).collect()];
+    rows.extend(view.rows.iter().map(row));
+    let total = CostLine { key: "all".into(), ..view.total.clone() };
+    rows.push(row(&total));
+    table("", &rows)
+}
+
+fn row(line: &CostLine) -> Vec<String> {
+    let title = line.title.as_ref().map_or_else(String::new, |title| format!(" {title}"));
+    vec![
+        windlass_core::text::one_line(&format!("{}{title}", line.key), 40),
+        line.turns.to_string(),
+        tokens(line.input),
+        tokens(line.cache_write),
+        tokens(line.cache_read),
+        tokens(line.output),
+        line.cache_hit_percent.map_or_else(|| "-".into(), |percent| format!("{percent}%")),
+        format!("{:.2}", dollars(line.cost_micro_usd)),
+    ]
+}
+
+/// `412k`, `3.1M`.
+fn tokens(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000.. => format!("{}.{}M", n / 1_000_000, n / 100_000 % 10),
+    }
+}

@@ -1,0 +1,154 @@
+//! What the project must have: a good configuration, programs that are there, tests that pass, room to work.
+
+use std::process::Command;
+use std::time::Duration;
+
+use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::git::{BareRepo, Git, Slot};
+use windlass_adapters::process::{Full, Limits, capture};
+use windlass_engine::{AgentKind, AgentSettings, room};
+
+use crate::config::CREDENTIALS;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::program;
+use crate::project::Project;
+use crate::view::Check;
+
+pub fn checks(context: &Context, project: &Project, quick: bool) -> Vec<Check> {
+    let mut checks = vec![config(project)];
+    checks.extend(agents(project));
+    checks.extend(guards(project));
+    if !quick && let Some(command) = &project.config.ci.command {
+        context
+            .out
+            .talk(&format!("running `{command}` on a clean checkout of `{}` …", project.config.branch));
+        checks.push(ci(project, command));
+    }
+    checks
+}
+
+fn config(project: &Project) -> Check {
+    let good =
+        project.sources.load().and_then(|loaded| project.facts().settings(&loaded.layered.config).map(drop));
+    match (good, project.loaded.file.note()) {
+        (Ok(()), None) => Check::ok("config", "valid, and the same here as on the main branch"),
+        (Ok(()), Some(note)) => Check::warn("config", note, "git commit windlass.toml"),
+        (Err(error), _) => Check::fail("config", error.sentence(), error.next.join("    ")),
+    }
+}
+
+/// Programs that can be found. Whether they are logged in only they know.
+fn agents(project: &Project) -> Vec<Check> {
+    let Ok(settings) = project.settings() else { return Vec::new() };
+    [("dev", settings.dev), ("critic", settings.critic)]
+        .into_iter()
+        .map(|(role, agent)| match &agent.kind {
+            AgentKind::Demo => Check::ok("agent", format!("{role}: the scripted one, inside windlass")),
+            AgentKind::Command { argv } => command(role, project.search_path(), argv),
+            AgentKind::ClaudeCode(options) => claude(role, project.search_path(), options, &agent),
+        })
+        .collect()
+}
+
+/// Its version, and whether it is given a key: it has a home of its own, so nobody's login is seen from there.
+fn claude(role: &str, search_path: &str, options: &ClaudeOptions, agent: &AgentSettings) -> Check {
+    let name = &options.binary;
+    let Some(path) = program::find(search_path, name) else {
+        let says = format!("{role}: there is no program `{name}` on the PATH");
+        return Check::fail("agent", says, "npm install -g @anthropic-ai/claude-code");
+    };
+    let limits = Limits { time: Duration::from_secs(20), stdout: 1 << 12, when_full: Full::Fail };
+    let mut asked = Command::new(&path);
+    asked.arg("--version").env_clear().env("PATH", search_path);
+    let version = match capture(&mut asked, None, &limits) {
+        Ok(said) if said.code() == 0 => {
+            windlass_core::text::one_line(&String::from_utf8_lossy(&said.stdout), 60)
+        }
+        Ok(_) | Err(_) => {
+            let says = format!("{role}: `{}` does not say its version", path.display());
+            return Check::fail("agent", says, "run it by hand");
+        }
+    };
+    let key = CREDENTIALS.iter().find(|name| agent.env.get(**name).is_some_and(|value| !value.is_empty()));
+    match key {
+        Some(key) => Check::ok("agent", format!("{role}: `{}`, {version}, key from {key}", path.display())),
+        None => Check::warn(
+            "agent",
+            format!("{role}: `{}`, {version}, is given no key", path.display()),
+            "set env = { ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\" } in [agent.dev]",
+        ),
+    }
+}
+
+fn command(role: &str, search_path: &str, argv: &[String]) -> Check {
+    // A line for the shell: its first word is the program, unless the shell makes more of it.
+    let first = match argv {
+        [shell, flag, line] if shell == "sh" && flag == "-c" => {
+            line.split_whitespace().next().unwrap_or_default()
+        }
+        _ => argv.first().map_or("", String::as_str),
+    };
+    match program::find(search_path, first) {
+        Some(path) => {
+            Check::ok("agent", format!("{role}: `{}`; login unknown, only it can say", path.display()))
+        }
+        None if first.contains(['=', '$', '(', '{', ';', '&', '|']) => {
+            Check::warn("agent", format!("{role}: cannot tell which program `{first}` is"), "try it by hand")
+        }
+        None => Check::fail(
+            "agent",
+            format!("{role}: there is no program `{first}` on the PATH"),
+            "install it, or set `command` in [agent.dev]",
+        ),
+    }
+}
+
+fn guards(project: &Project) -> Vec<Check> {
+    let guards = project.config.guards();
+    let judge = |name, free: Option<u64>, wanted: u64| match free {
+        None => Check::warn(name, "unknown: the system does not say", "nothing is held up by it"),
+        Some(free) if free >= wanted => Check::ok(name, format!("{free} MB free (guard {wanted})")),
+        Some(free) => {
+            let says = format!("{free} MB free, below the guard of {wanted}: nothing new is started");
+            Check::fail(name, says, "free some, or lower it in [guards]")
+        }
+    };
+    vec![
+        judge("memory", room::free_memory_mb(), guards.min_free_memory_mb),
+        judge("disk", room::free_disk_mb(project.layout.state()), guards.min_free_disk_mb),
+    ]
+}
+
+/// The project's own tests, on main, as a build would run them.
+fn ci(project: &Project, command: &str) -> Check {
+    let remedy = "run it by hand in a fresh clone; every change is tested the same way";
+    match run_ci(project, command) {
+        Ok((0, _)) => Check::ok("ci", format!("`{command}` passes on `{}`", project.config.branch)),
+        Ok((code, tail)) => {
+            let last = windlass_core::text::one_line(&tail, 200);
+            Check::fail("ci", format!("`{command}` ends with {code} on main: {last}"), remedy)
+        }
+        Err(error) => Check::fail("ci", error.sentence(), remedy),
+    }
+}
+
+fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
+    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
+    let folder = project.layout.state().join("doctor");
+    let slot = Slot::new(&folder, Vec::new())?;
+    let checkout = slot.check_out(&repo, &repo.main_tip(&project.config.branch)?)?;
+    let limit = u64::try_from(project.config.timeouts.ci.0.0).unwrap_or(0);
+    let limits = Limits { time: Duration::from_millis(limit), stdout: 1 << 16, when_full: Full::Fail };
+    let mut shell = Command::new("sh");
+    // What a long test says is thrown away by the shell; of its errors the beginning is kept.
+    shell.args(["-c", &format!("({command}) >/dev/null")]).current_dir(&checkout).env_clear();
+    shell.env("PATH", project.search_path()).env("HOME", &folder).env("CI", "true");
+    shell.envs(&project.config.ci.env);
+    let done = capture(&mut shell, None, &limits).map_err(|error| {
+        CliError::new("ci", crate::exit::Exit::Failed, format!("`{command}` does not run to its end"))
+            .because(error)
+    })?;
+    windlass_adapters::files::remove_tree(&folder)?;
+    Ok((done.code(), String::from_utf8_lossy(&done.stderr).into_owned()))
+}

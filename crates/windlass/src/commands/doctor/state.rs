@@ -1,0 +1,169 @@
+//! What the state folder must be: ours alone, whole, and without anything that nobody owns.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use windlass_adapters::git::{BareRepo, Git};
+use windlass_core::id::TaskId;
+use windlass_core::time::Span;
+use windlass_store::{EventQuery, SqliteStore, Store};
+
+use super::Repair;
+use crate::commands::down;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::leftovers;
+use crate::project::Project;
+use crate::text::age;
+use crate::view::Check;
+
+/// So far an event may lie ahead of the clock.
+const DRIFT: Span = Span::mins(2);
+
+pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
+    // First: a folder with wrong permissions is not even opened.
+    let mut checks = vec![permissions(project, repair)];
+    let seen = daemon::look_twice(project.layout.state());
+    let up = matches!(seen, Ok(Daemon::Up { .. } | Daemon::Unknown));
+    checks.push(match seen {
+        Ok(Daemon::Up { pid }) => {
+            Check::ok("daemon", pid.map_or_else(|| "up".into(), |pid| format!("up, pid {pid}")))
+        }
+        Ok(Daemon::Down) => Check::ok("daemon", "down; `windlass up` starts it"),
+        Ok(Daemon::Unknown) => Check::warn("daemon", "unknown: the database is being opened", "look again"),
+        Err(error) => Check::fail("daemon", error.sentence(), "windlass logs"),
+    });
+    match project.reader() {
+        Ok(store) => {
+            checks.push(database(&store));
+            checks.push(time(&store));
+            checks.push(workspaces(project, &store, up, repair));
+        }
+        Err(error) => checks.push(Check::fail("database", error.sentence(), error.next.join("    "))),
+    }
+    checks.push(processes(project, up, repair));
+    checks
+}
+
+fn permissions(project: &Project, repair: Repair) -> Check {
+    let state = project.layout.state();
+    let found = match state.metadata() {
+        Ok(found) => found,
+        Err(error) => {
+            return Check::fail("state", format!("`{}`: {error}", state.display()), "windlass init");
+        }
+    };
+    let mode = found.permissions().mode() & 0o777;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        let says = format!("`{}` belongs to user {}", state.display(), found.uid());
+        return Check::fail("state", says, "run windlass as that user, or name another folder with --state");
+    }
+    if mode & 0o077 == 0 {
+        return Check::ok("state", format!("`{}`, ours alone", state.display()));
+    }
+    let check = Check::fail(
+        "state",
+        format!("`{}` is open to others (mode {mode:o})", state.display()),
+        format!("chmod 700 '{}'", state.display()),
+    );
+    match repair {
+        Repair::No => check,
+        Repair::Safe => match std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)) {
+            Ok(()) => check.put_in_order("mode is 700 now"),
+            Err(_) => check,
+        },
+    }
+}
+
+fn database(store: &SqliteStore) -> Check {
+    match store.check_integrity() {
+        Ok(()) => Check::ok("database", "integrity ok"),
+        Err(error) => Check::fail("database", error.to_string(), error.hint().unwrap_or_default()),
+    }
+}
+
+/// A clock that went back makes ages and deadlines wrong.
+fn time(store: &dyn Store) -> Check {
+    let query = EventQuery { limit: Some(1), newest_first: true, ..EventQuery::default() };
+    let now = windlass_engine::now();
+    match store.events(&query).map(|events| events.first().map(|event| event.entry.at)) {
+        Ok(Some(at)) if at > now + DRIFT => {
+            let says = format!("the newest event lies {} in the future", age(at, now));
+            Check::fail("time", says, "set the clock; deadlines and ages are read off it")
+        }
+        Ok(_) => Check::ok("time", "no event lies in the future"),
+        Err(error) => Check::fail("time", error.to_string(), "windlass doctor"),
+    }
+}
+
+/// Workspaces without a task. What they hold is saved before they go.
+fn workspaces(project: &Project, store: &dyn Store, up: bool, repair: Repair) -> Check {
+    let name = "workspaces";
+    let unowned = match unowned(project, store) {
+        Ok(unowned) => unowned,
+        Err(error) => return Check::fail(name, error.sentence(), "windlass logs"),
+    };
+    if unowned.is_empty() {
+        return Check::ok(name, "0 without a task");
+    }
+    let list: Vec<String> = unowned.iter().map(|path| format!("`{}`", path.display())).collect();
+    let says = format!("{} without a task: {}", unowned.len(), list.join(", "));
+    let check = Check::warn(name, says, "windlass doctor --fix    saves what they hold and removes them");
+    if repair == Repair::No || up {
+        return check;
+    }
+    match unowned.iter().try_for_each(|path| rescue(project, path)) {
+        Ok(()) => check.put_in_order("saved below refs/windlass/rescue and removed"),
+        Err(error) => Check::fail(name, error.sentence(), "nothing was lost; look into it by hand"),
+    }
+}
+
+fn unowned(project: &Project, store: &dyn Store) -> Result<Vec<PathBuf>, CliError> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(project.layout.workspaces()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Hidden ones are spares, and workspaces on their way out.
+        if !name.starts_with('.') && store.task(&TaskId::stored(&name))?.is_none() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn rescue(project: &Project, path: &std::path::Path) -> Result<(), CliError> {
+    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let branch = format!("{}{name}", project.config.dispatch.branch_prefix);
+    let into = format!("refs/windlass/rescue/{name}");
+    repo.remove_workspace(path, &branch, &into, windlass_engine::now()).map(drop).map_err(|error| {
+        CliError::new("rescue", crate::exit::Exit::Failed, format!("cannot save `{}`", path.display()))
+            .because(error)
+    })
+}
+
+/// With the factory down nothing of it may run.
+fn processes(project: &Project, up: bool, repair: Repair) -> Check {
+    let name = "processes";
+    let state = project.layout.state();
+    let found = match leftovers::find(state) {
+        Ok(found) => found,
+        Err(error) => return Check::warn(name, format!("unknown: {error}"), "ps"),
+    };
+    if up {
+        return Check::ok(name, format!("{} at work", found.len()));
+    }
+    if found.is_empty() {
+        return Check::ok(name, "0 left");
+    }
+    let list: Vec<String> = found.iter().map(|left| format!("{} {}", left.pid, left.command)).collect();
+    let says = format!("{} run though the factory is down: {}", found.len(), list.join(", "));
+    let check = Check::warn(name, says, "windlass up takes them over, windlass doctor --fix ends them");
+    match repair {
+        Repair::No => check,
+        Repair::Safe => match down::end_leftovers(state) {
+            Ok(()) => check.put_in_order("ended"),
+            Err(error) => Check::fail(name, error.sentence(), "windlass down"),
+        },
+    }
+}

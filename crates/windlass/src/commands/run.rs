@@ -1,0 +1,185 @@
+//! `windlass run`: has one issue worked on next, and shows how it goes.
+
+mod follow;
+
+use windlass_adapters::forge::Forge;
+use windlass_core::forge::Issue;
+use windlass_core::id::IssueNumber;
+use windlass_core::task::State;
+use windlass_core::time::Span;
+use windlass_engine::Factory;
+
+use crate::context::Context;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::project::{self, Project};
+use crate::view::{RUN_SCHEMA, Reply, Run};
+use follow::{Ended, Follower};
+
+/// Have one issue worked on next, and watch it
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "With the factory down, --watch runs it here for this issue alone, until the issue has ended.
+Ends with 0 when it is merged, 6 when it asks a person, 7 when it is abandoned, 8 when the time is over,
+10 when it was stopped by its budget, 130 at Ctrl-C; the work itself goes on.
+
+Examples:
+  windlass run 12                        before all others
+  windlass run 12 --watch                in front of you
+  windlass run 12 --watch --timeout 30m"
+)]
+pub struct Args {
+    /// The issue's number
+    issue: u64,
+    /// Show how it goes until it has ended
+    #[arg(long)]
+    watch: bool,
+    /// Watch no longer than this, such as 30m
+    #[arg(long, value_name = "TIME", requires = "watch", value_parser = span)]
+    timeout: Option<Span>,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let interrupt = args.watch.then(Interrupt::listen).transpose()?;
+    let project = Project::find(context)?;
+    let number = IssueNumber(args.issue);
+    let issue = project.forge()?.issue(number)?;
+    mark(&project, &issue)?;
+    let seen = daemon::look_twice(project.layout.state())?;
+    let Some(interrupt) = interrupt else { return leave(context, number, seen) };
+    let follower = Follower::new(&project, number, args.timeout)?;
+    let ended = match seen {
+        Daemon::Up { .. } | Daemon::Unknown => follower.follow(context, &interrupt, || false)?,
+        Daemon::Down => alone(context, &project, follower, &interrupt)?,
+    };
+    say(context, &project, number)?;
+    Ok(exit(&ended))
+}
+
+/// Marks it as work that comes first. What holds it back otherwise stays, and is said by `why`.
+fn mark(project: &Project, issue: &Issue) -> Result<(), CliError> {
+    let number = issue.number;
+    let task = project::task_of(&project.reader()?, number)?;
+    if let Some(task) = task.filter(|task| task.state.is_terminal()) {
+        return Err(CliError::new(
+            "ended",
+            Exit::WorkFailed,
+            format!("{number} has ended as {}", task.state.name()),
+        )
+        .next(format!("windlass retry {}", number.0)));
+    }
+    if !issue.open {
+        return Err(CliError::new("closed", Exit::WorkFailed, format!("{number} is closed"))
+            .next(format!("windlass show {}", number.0)));
+    }
+    let labels = &project.config.labels;
+    let wanted = [labels.backlog.as_str(), labels.priority.as_str()];
+    let missing: Vec<&str> = wanted.into_iter().filter(|label| !issue.has_label(label)).collect();
+    if !missing.is_empty() {
+        project.forge()?.add_labels(number, &missing, windlass_engine::now())?;
+    }
+    project.knock()
+}
+
+fn leave(context: &mut Context, number: IssueNumber, seen: Daemon) -> Result<Exit, CliError> {
+    let view = Reply::new(format!("{number} comes next"), Some(number.0));
+    context.out.show(&view, |_| format!("{}\n", view.what))?;
+    match seen {
+        Daemon::Up { .. } | Daemon::Unknown => Ok(Exit::Ok),
+        Daemon::Down => {
+            context.out.talk("the factory is down: windlass up, or windlass run --watch");
+            Ok(Exit::NotRunning)
+        }
+    }
+}
+
+/// The factory in this process, for one issue.
+fn alone(
+    context: &mut Context,
+    project: &Project,
+    follower: Follower<'_>,
+    interrupt: &Interrupt,
+) -> Result<Ended, CliError> {
+    let mut settings = project.settings()?;
+    settings.only = Some(follower.issue());
+    let factory = Factory::open(settings, project.layout.clone())?;
+    let stop = factory.stopper();
+    let daemon = std::thread::spawn(move || factory.run());
+    let ended = follower.follow(context, interrupt, || daemon.is_finished());
+    stop.leave();
+    let stopped = daemon.join().map_err(|_| CliError::new("engine", Exit::Failed, "the factory panicked"))?;
+    let ended = ended?;
+    stopped?;
+    if matches!(ended, Ended::Interrupted | Ended::TimeOver | Ended::Asks) {
+        context.out.talk("its work is kept; windlass up goes on with it");
+    }
+    Ok(ended)
+}
+
+fn say(context: &mut Context, project: &Project, number: IssueNumber) -> Result<(), CliError> {
+    let task = project::task_of(&project.reader()?, number)?;
+    let view = Run {
+        schema: RUN_SCHEMA,
+        issue: number.0,
+        task: task.as_ref().map(|task| task.id.to_string()),
+        state: task.as_ref().map(|task| task.state.name().to_owned()),
+        says: task.as_ref().map_or_else(|| "nobody has taken it".into(), windlass_core::message::state_line),
+        cost_micro_usd: task.as_ref().map_or(0, |task| task.tally.cost_micro_usd),
+    };
+    context
+        .out
+        .show(&view, |_| format!("{number} {}: {}\n", view.state.as_deref().unwrap_or("waits"), view.says))
+}
+
+fn exit(ended: &Ended) -> Exit {
+    match ended {
+        Ended::Interrupted => Exit::Interrupted,
+        Ended::TimeOver => Exit::Pending,
+        Ended::FactoryGone => Exit::NotRunning,
+        Ended::Asks => Exit::NeedsHuman,
+        Ended::Done(state) => match state.as_ref() {
+            State::Abandoned { reason: windlass_core::task::AbandonReason::Budget } => Exit::Limit,
+            State::Abandoned { .. } => Exit::WorkFailed,
+            State::Merged { .. }
+            | State::Closed { .. }
+            | State::Dispatched
+            | State::Running { .. }
+            | State::Revising { .. }
+            | State::HandingOff { .. }
+            | State::AwaitingCi { .. }
+            | State::AwaitingCritic { .. }
+            | State::AwaitingSlot { .. }
+            | State::AwaitingHuman { .. }
+            | State::Limited { .. }
+            | State::Queued { .. } => Exit::Ok,
+        },
+    }
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::task::AbandonReason;
+
+    use super::*;
+
+    #[test]
+    fn the_exit_code_says_how_it_ended() {
+        let abandoned = |reason| Ended::Done(Box::new(State::Abandoned { reason }));
+        for (ended, code) in [
+            (abandoned(AbandonReason::Budget), 10),
+            (abandoned(AbandonReason::CiExhausted), 7),
+            (Ended::Asks, 6),
+            (Ended::TimeOver, 8),
+            (Ended::FactoryGone, 5),
+            (Ended::Interrupted, 130),
+        ] {
+            assert_eq!(exit(&ended).code(), code, "{ended:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `windlass service`: has the system start the factory at login, by a unit of systemd or an agent of launchd.
+
+use std::path::{Path, PathBuf};
+
+use windlass_adapters::files;
+
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::{self, Project, Tolerance};
+use crate::view::Reply;
+
+/// Print, install or remove what starts the factory at login
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Only the file is written; the lines that it prints switch it on. A factory that a person took down
+stays down, whatever starts it.
+
+Examples:
+  windlass service show
+  windlass service install
+  windlass service remove"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+    /// For which system; the one at hand if not given
+    #[arg(long, value_enum, global = true)]
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, clap::Subcommand)]
+enum What {
+    /// Print the file
+    Show,
+    /// Write the file
+    Install,
+    /// Remove the file
+    Remove,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Systemd,
+    Launchd,
+}
+
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find_with(context, Tolerance::Any)?;
+    let at_hand = if cfg!(target_os = "macos") { Kind::Launchd } else { Kind::Systemd };
+    let unit = Unit::of(context, &project, args.kind.unwrap_or(at_hand))?;
+    let reply = match args.what {
+        What::Show => {
+            context.out.text(&unit.text)?;
+            context.out.flush()?;
+            return Ok(Exit::Ok);
+        }
+        What::Install => install(&unit)?,
+        What::Remove => remove(&unit)?,
+    };
+    let view = Reply::new(reply, None);
+    context.out.show(&view, |_| format!("{}\n", view.what))?;
+    for next in if matches!(args.what, What::Install) { &unit.on } else { &unit.off } {
+        context.out.talk(&format!("next  {next}"));
+    }
+    Ok(Exit::Ok)
+}
+
+struct Unit {
+    path: PathBuf,
+    text: String,
+    /// Commands that switch it on and off.
+    on: Vec<String>,
+    off: Vec<String>,
+}
+
+impl Unit {
+    fn of(context: &Context, project: &Project, kind: Kind) -> Result<Self, CliError> {
+        let home = context.around.home.clone().ok_or_else(|| {
+            CliError::new("no-home", Exit::Failed, "cannot tell where the service belongs").next("set HOME")
+        })?;
+        let exe = project::own_program()?;
+        let state = project.layout.state();
+        // The state folder's name is the project's, and no other project has it.
+        let id = state.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let words =
+            ["-C", &shown(&project.root), "--state", &shown(state), "up", "--foreground", "--unless-stopped"]
+                .map(str::to_owned);
+        let words: Vec<String> = std::iter::once(shown(&exe)).chain(words).collect();
+        let path = &context.around.search_path;
+        Ok(match kind {
+            Kind::Systemd => systemd(&home, context.around.config_home.as_deref(), &id, &words, path),
+            Kind::Launchd => launchd(&home, &id, &words, path, &project.layout.log_file()),
+        })
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn systemd(home: &Path, config_home: Option<&Path>, id: &str, words: &[String], path: &str) -> Unit {
+    // In a unit a percent sign begins a specifier, and quotes hold words together.
+    let quoted = |word: &String| {
+        format!(
+            "\"{}\"",
+            word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$")
+        )
+    };
+    let line: Vec<String> = words.iter().map(quoted).collect();
+    let name = format!("windlass-{id}.service");
+    let folder = config_home.map_or_else(|| home.join(".config"), Path::to_owned).join("systemd/user");
+    Unit {
+        path: folder.join(&name),
+        // Agents and builds outlive the daemon, so only the daemon itself is ended with the unit.
+        text: format!(
+            "[Unit]\nDescription=Windlass for {id}\n\n[Service]\nExecStart={}\nEnvironment={}\nRestart=on-failure\n\
+             RestartSec=5\nKillMode=process\n\n[Install]\nWantedBy=default.target\n",
+            line.join(" "),
+            quoted(&format!("PATH={path}"))
+        ),
+        on: vec![
+            format!("systemctl --user daemon-reload && systemctl --user enable --now {name}"),
+            "loginctl enable-linger    keeps it up when you log out".into(),
+        ],
+        off: vec![format!("systemctl --user disable {name}; systemctl --user daemon-reload")],
+    }
+}
+
+fn launchd(home: &Path, id: &str, words: &[String], path: &str, log: &Path) -> Unit {
+    let xml = |word: &str| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let strings: String = words.iter().map(|word| format!("    <string>{}</string>\n", xml(word))).collect();
+    let label = format!("dev.windlass.{id}");
+    let file = home.join("Library/LaunchAgents").join(format!("{label}.plist"));
+    Unit {
+        text: format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
+             \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  \
+             <string>{}</string>\n  <key>ProgramArguments</key>\n  <array>\n{strings}  </array>\n  \
+             <key>EnvironmentVariables</key>\n  <dict>\n    <key>PATH</key>\n    <string>{}</string>\n  </dict>\n  \
+             <key>RunAtLoad</key>\n  <true/>\n  <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    \
+             <false/>\n  </dict>\n  <key>AbandonProcessGroup</key>\n  <true/>\n  <key>StandardErrorPath</key>\n  \
+             <string>{}</string>\n</dict>\n</plist>\n",
+            xml(&label),
+            xml(path),
+            xml(&shown(log))
+        ),
+        on: vec![format!("launchctl load -w '{}'", file.display())],
+        off: vec![format!("launchctl remove {label}")],
+        path: file,
+    }
+}
+
+fn install(unit: &Unit) -> Result<String, CliError> {
+    if let Some(folder) = unit.path.parent() {
+        std::fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
+    }
+    files::write_atomic(&unit.path, unit.text.as_bytes())?;
+    Ok(format!("written to {}", unit.path.display()))
+}
+
+fn remove(unit: &Unit) -> Result<String, CliError> {
+    match std::fs::remove_file(&unit.path) {
+        Ok(()) => Ok(format!("removed {}", unit.path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(format!("there is no {}", unit.path.display()))
+        }
+        Err(source) => Err(CliError::io("remove", &unit.path, source)),
+    }
+}

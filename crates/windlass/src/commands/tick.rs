@@ -1,0 +1,39 @@
+//! `windlass tick`: one round of the factory without a daemon, for those who start it from a timer.
+
+use windlass_engine::Factory;
+
+use crate::context::Context;
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::{Project, Tolerance};
+use crate::view::Reply;
+
+/// Do one round without a daemon: look, decide, start what is to start, and end
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Agents and builds that it starts go on by themselves; the next round hears of them.
+
+Examples:
+  windlass tick
+  * * * * * cd ~/src/myrepo && windlass tick --quiet"
+)]
+pub struct Args {}
+
+pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
+    let project = Project::find_with(context, Tolerance::None)?;
+    let settings = project.settings()?;
+    if project.layout.down_mark().exists() {
+        context.out.talk("a person took the factory down; windlass up starts it again");
+        return Ok(Exit::NotRunning);
+    }
+    if let Daemon::Up { .. } = daemon::look_twice(project.layout.state())? {
+        let view = Reply::new("a daemon is up and does this all the time", None);
+        context.out.show(&view, |_| format!("{}\n", view.what))?;
+        return Ok(Exit::Ok);
+    }
+    Factory::open(settings, project.layout.clone())?.tick()?;
+    let view = Reply::new("one round is done", None);
+    context.out.show(&view, |_| format!("{}\n", view.what))?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,201 @@
+//! Who is heard in which order, what a repository may not do, and how mistakes are said.
+
+use serde_json::{Value, json};
+
+use crate::common::Machine;
+
+const PROJECT: &str = "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"demo\"\n";
+
+fn project(more: &str) -> Machine {
+    let machine = Machine::new();
+    machine.commit_config(&format!("{PROJECT}{more}"));
+    assert_eq!(machine.run(&["init", "--yes"]).code, 0);
+    machine
+}
+
+fn value(machine: &Machine, args: &[&str], env: &[(&str, &str)], key: &str) -> Value {
+    let mut command = machine.command(&[args, &["config", "show", "--json"]].concat());
+    let done = command.envs(env.iter().copied()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let view: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let found = view["values"].as_array().unwrap().iter().find(|value| value["key"] == key);
+    found.unwrap_or_else(|| panic!("no {key} in {view}")).clone()
+}
+
+#[test]
+fn the_nearest_word_is_heard_first() {
+    let machine = project("");
+    let key = "dispatch.max_open_changes";
+    let heard = |machine: &Machine, args: &[&str], env: &[(&str, &str)]| {
+        let value = value(machine, args, env, key);
+        (value["value"].clone(), value["origin"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(heard(&machine, &[], &[]), (json!(6), "default".into()));
+    machine.write_user_config("[dispatch]\nmax_open_changes = 9\n");
+    assert_eq!(heard(&machine, &[], &[]), (json!(9), "user".into()));
+    machine.commit_config(&format!("{PROJECT}[dispatch]\nmax_open_changes = 8\n"));
+    assert_eq!(heard(&machine, &[], &[]), (json!(8), "project".into()));
+    machine.write("windlass.local.toml", "[dispatch]\nmax_open_changes = 12\n");
+    assert_eq!(heard(&machine, &[], &[]), (json!(12), "local".into()));
+    let env = [("WINDLASS__DISPATCH__MAX_OPEN_CHANGES", "13")];
+    assert_eq!(heard(&machine, &[], &env), (json!(13), "env".into()));
+    let flag = ["--set", "dispatch.max_open_changes=14"];
+    assert_eq!(heard(&machine, &flag, &env), (json!(14), "flag".into()));
+    let shown = machine.run(&["config", "show", "--origin"]).out;
+    let line = shown.lines().find(|line| line.starts_with(key)).unwrap();
+    assert!(line.contains("12") && line.contains("local") && line.ends_with("windlass.local.toml"), "{line}");
+    assert_eq!(machine.run(&["config", "get", key]).out, "12\n");
+    assert_eq!(machine.run(&["config", "get", "timeouts.session"]).out, "2h\n");
+}
+
+#[test]
+fn a_repository_may_tighten_the_limits_of_the_host_and_never_loosen_them() {
+    let machine = project(
+        "[dispatch]\nparallel = 50\n[budget]\nper_issue_usd = 1.5\n[guards]\nmin_free_memory_mb = 1\n\
+         min_free_disk_mb = 9000\n",
+    );
+    let seen = |key: &str| {
+        let value = value(&machine, &[], &[], key);
+        (value["value"].clone(), value["refused"].clone())
+    };
+    assert_eq!(seen("dispatch.parallel"), (json!(50), Value::Null), "the host says nothing");
+    machine.write_user_config(
+        "[dispatch]\nparallel = 2\n[budget]\nper_issue_usd = 4\n[guards]\nmin_free_memory_mb = 500\n\
+         min_free_disk_mb = 100\n",
+    );
+    assert_eq!(seen("dispatch.parallel"), (json!(2), json!(50)));
+    assert_eq!(seen("budget.per_issue_usd"), (json!(1.5), Value::Null), "tighter is fine");
+    assert_eq!(seen("guards.min_free_memory_mb"), (json!(500), json!(1)));
+    assert_eq!(seen("guards.min_free_disk_mb"), (json!(9000), Value::Null));
+    assert_eq!(machine.json(&["status"])["working"]["slots"], 2);
+    let shown = machine.run(&["config", "show", "--origin"]).out;
+    assert!(shown.contains("(the project wants 50; the host allows no more)"), "{shown}");
+    let mut own = machine.command(&["config", "get", "dispatch.parallel"]);
+    let own = own.env("WINDLASS__DISPATCH__PARALLEL", "7").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&own.stdout), "7\n", "the person at the machine may");
+}
+
+#[test]
+fn only_the_file_on_the_main_branch_counts() {
+    let machine = project("[dispatch]\nparallel = 2\n");
+    let slots = || machine.json(&["status"])["working"]["slots"].clone();
+    machine.write("windlass.toml", &format!("{PROJECT}[dispatch]\nparallel = 9\n"));
+    assert_eq!(slots(), 2, "what is not committed does not count");
+    let note = machine.json(&["status"])["config"]["note"].as_str().unwrap().to_owned();
+    assert!(note.contains("differs from the one on `main`"), "{note}");
+    assert!(machine.run(&["status"]).out.contains("only that one counts"));
+    let check = machine.run(&["config", "check"]);
+    assert!(check.code == 0 && check.err.contains("differs"), "{check:?}");
+    machine.git(&["checkout", "-q", "-b", "agent"]);
+    machine.git(&["commit", "-q", "-a", "-m", "more for me"]);
+    assert_eq!(slots(), 2, "another branch cannot change its own rules");
+    machine.git(&["rm", "-q", "windlass.toml"]);
+    assert_eq!(slots(), 2, "nor by removing the file");
+    machine.git(&["commit", "-q", "-m", "gone"]);
+    assert_eq!(slots(), 2);
+    machine.git(&["checkout", "-q", "-B", "main", "agent~1"]);
+    assert_eq!(slots(), 9, "what is on main counts");
+    assert_eq!(machine.json(&["status"])["config"]["note"], Value::Null);
+}
+
+#[test]
+fn the_first_file_counts_before_it_is_committed_unless_a_branch_brought_it() {
+    let machine = Machine::with_project();
+    let ran = machine.run(&["config", "check"]);
+    assert!(ran.code == 0 && ran.err.contains("in no commit yet"), "{ran:?}");
+    machine.git(&["checkout", "-q", "-b", "side"]);
+    machine.git(&["add", "windlass.toml"]);
+    machine.git(&["commit", "-q", "-m", "configure"]);
+    let ran = machine.fails(&["status"], "config", 9);
+    assert!(ran.err.contains("no `windlass.toml` on `main`"), "{}", ran.err);
+    machine.git(&["branch", "-f", "main", "side"]);
+    assert_eq!(machine.run(&["status"]).code, 0);
+}
+
+#[test]
+fn a_local_file_from_a_commit_is_refused() {
+    let machine = project("");
+    machine.write("windlass.local.toml", "[dispatch]\nparallel = 99\n");
+    assert_eq!(machine.json(&["status"])["working"]["slots"], 99);
+    machine.git(&["add", "windlass.local.toml"]);
+    machine.git(&["commit", "-q", "-m", "smuggled"]);
+    let ran = machine.fails(&["status"], "config", 9);
+    assert!(ran.err.contains("git rm --cached"), "{}", ran.err);
+}
+
+#[test]
+fn mistakes_are_named_with_their_place_wherever_they_are() {
+    let machine = project("");
+    let bad = |args: &[&str], env: &[(&str, &str)], said: &[&str]| {
+        let done = machine.command(args).envs(env.iter().copied()).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(9), "{args:?} {env:?}: {err}");
+        for part in said {
+            assert!(err.contains(part), "no `{part}` in {err}");
+        }
+    };
+    bad(
+        &["status"],
+        &[("WINDLASS__DISPATCH__PARALEL", "2")],
+        &["`WINDLASS__DISPATCH__PARALEL`", "`parallel`"],
+    );
+    bad(&["status"], &[("WINDLASS__DISPATCH__PARALLEL", "many")], &["a whole number from 0 to 4294967295"]);
+    bad(&["status"], &[("WINDLASS__TIMEOUTS__SESSION", "soon")], &["`soon` is not a duration"]);
+    bad(&["--set", "ci.slots=0", "status"], &[], &["`--set ci.slots=0`", "must be at least 1"]);
+    bad(&["--set", "nonsense=1", "status"], &[], &["there is no key `nonsense`"]);
+    machine.write_user_config("[budget]\n\nper_issue_usd = \"5 $\"\n");
+    bad(&["status"], &[], &["config.toml`, line 3", "a number such as 5.00 is wanted"]);
+    machine.write_user_config("");
+    machine.write("windlass.local.toml", "[guards]\nmin_free_disk_mb = -1\n");
+    bad(&["status"], &[], &["windlass.local.toml`, line 2", "a whole number"]);
+    std::fs::remove_file(machine.repo().join("windlass.local.toml")).unwrap();
+    let usage = machine.run(&["--set", "novalue", "status"]);
+    assert!(usage.code == 2 && usage.err.contains("names no value"), "{usage:?}");
+}
+
+#[test]
+fn files_that_cannot_be_meant_are_refused_clearly() {
+    let machine = Machine::with_project();
+    let good = std::fs::read_to_string(machine.repo().join("windlass.toml")).unwrap();
+    let huge = format!("{good}{}", "# x\n".repeat(10 << 18));
+    for (text, said) in [
+        (format!("{good}\0"), "it contains a NUL byte"),
+        (huge, "larger than 1 MB"),
+        (format!("{good}[dispatch]\nparallel = 99999999999999999999\n"), "line"),
+        (format!("{good}[dispatch]\nparallel = 4294967296\n"), "a whole number from 0 to 4294967295"),
+        (format!("{good}[dispatch]\nparallel = -3\n"), "a whole number from 0 to 4294967295"),
+        (format!("{good}[dispatch]\nparallel = 2.5\n"), "a whole number"),
+        (format!("{good}[budget]\nper_issue_usd = -1\n"), "must be a sum of money"),
+        (format!("{good}[budget]\nper_issue_usd = 1e300\n"), "must be a sum of money"),
+        (format!("{good}[timeouts]\nsession = \"999999999999999999d\"\n"), "is not a duration"),
+        (format!("{good}[labels]\nbacklog = 7\n"), "a text in quotes is wanted"),
+        (format!("{good}[timeouts]\nsession = 5\n"), "a text in quotes is wanted"),
+        (format!("dispatch = 3\n{good}"), "a table is wanted"),
+    ] {
+        machine.write("windlass.toml", &text);
+        for args in [&["status"][..], &["config", "check"], &["up"]] {
+            let ran = machine.fails(args, "config", 9);
+            assert!(ran.err.contains(said), "no `{said}` in {}", ran.err);
+        }
+    }
+    machine.write("windlass.toml", &good);
+    assert_eq!(machine.run(&["status"]).code, 0, "and nothing was lost");
+}
+
+#[test]
+fn one_value_and_the_schemas_can_be_asked_for() {
+    let machine = project("");
+    let ran = machine.fails(&["config", "get", "dispatch.paralel"], "no-key", 3);
+    assert!(ran.err.contains("did you mean `dispatch.parallel`?"), "{}", ran.err);
+    machine.fails(&["config", "get", "name"], "not-set", 3);
+    let schema: Value = serde_json::from_str(&machine.run(&["config", "schema"]).out).unwrap();
+    assert_eq!(schema["properties"]["ci"]["properties"]["slots"]["default"], 2);
+    let status = machine.run(&["config", "schema", "--output", "status"]);
+    let schema: Value = serde_json::from_str(&status.out).unwrap();
+    assert!(schema["properties"]["needs_you"].is_object(), "{schema}");
+    for name in windlass::schemas().keys() {
+        assert_eq!(machine.run(&["config", "schema", "--output", name]).code, 0, "{name}");
+    }
+    let ran = machine.fails(&["config", "schema", "--output", "weather"], "not-found", 3);
+    assert!(ran.err.contains("status"), "{}", ran.err);
+}

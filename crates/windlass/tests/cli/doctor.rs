@@ -1,0 +1,114 @@
+//! `windlass doctor`: each thing that can be wrong is seen, named with its way out, and repaired where that is safe.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+use windlass_adapters::shim::SESSION_DIR;
+
+use crate::common::Machine;
+
+/// Room enough on any machine.
+const ROOM: [&str; 4] = ["--set", "guards.min_free_memory_mb=0", "--set", "guards.min_free_disk_mb=0"];
+
+fn doctor(machine: &Machine, more: &[&str], code: i32) -> Value {
+    machine.json_with(&[&ROOM[..], &["doctor"], more].concat(), code)
+}
+
+fn check(view: &Value, name: &str) -> Value {
+    let found = view["checks"].as_array().unwrap().iter().find(|check| check["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {view}")).clone()
+}
+
+#[test]
+fn a_good_project_passes_with_one_issue_taken_from_end_to_end() {
+    let machine = Machine::with_project();
+    machine.git(&["add", "windlass.toml"]);
+    machine.git(&["commit", "-q", "-m", "configure"]);
+    let before = machine.json(&["issues", "--all"]);
+    let view = doctor(&machine, &[], 0);
+    for name in
+        ["git", "clock", "config", "agent", "memory", "disk", "ci", "state", "database", "time", "trial"]
+    {
+        assert_eq!(check(&view, name)["result"], "ok", "{name}: {view}");
+    }
+    assert!(check(&view, "trial")["says"].as_str().unwrap().contains("merged"), "{view}");
+    assert_eq!((&view["failures"], &view["warnings"]), (&0.into(), &0.into()), "{view}");
+    assert_eq!(machine.json(&["issues", "--all"]), before, "the made-up issue is not one of ours");
+    let left = std::fs::read_dir(machine.path("state/windlass")).unwrap().count();
+    assert_eq!(left, 1, "and nothing of it is left");
+    let text = machine.run(&[&ROOM[..], &["doctor", "--quick"]].concat()).out;
+    assert!(text.starts_with("ok") && text.contains("0 failures"), "{text}");
+}
+
+#[test]
+fn tests_that_fail_on_main_and_agents_that_are_not_there_are_failures() {
+    let machine = Machine::new();
+    let broken = ["--ci", "echo red >&2; exit 3", "--agent", "command:no-such-agent --now"];
+    assert_eq!(machine.run(&[&["init", "--yes"], &broken[..]].concat()).code, 0);
+    let view = doctor(&machine, &["--quick"], 1);
+    let agent = check(&view, "agent");
+    assert_eq!(agent["result"], "fail");
+    assert!(agent["says"].as_str().unwrap().contains("`no-such-agent`"), "{agent}");
+    let ci = check(&doctor(&machine, &[], 1), "ci");
+    assert!(
+        ci["result"] == "fail" && ci["says"].as_str().unwrap().contains("ends with 3 on main: red"),
+        "{ci}"
+    );
+}
+
+#[test]
+fn what_is_safe_is_repaired_when_asked() {
+    let machine = Machine::with_project();
+    let state = machine.state();
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir_all(state.join("workspaces/9.9")).unwrap();
+    std::fs::write(state.join("workspaces/9.9/precious"), "work").unwrap();
+    let session = state.join("sessions/dev-1.1-1");
+    std::fs::create_dir_all(&session).unwrap();
+    let mut left = Command::new("sleep").arg("600").env(SESSION_DIR, &session).spawn().unwrap();
+
+    let view = doctor(&machine, &["--quick"], 1);
+    assert_eq!(check(&view, "state")["result"], "fail");
+    assert!(check(&view, "state")["remedy"].as_str().unwrap().starts_with("chmod 700 "), "{view}");
+    assert_eq!(check(&view, "workspaces")["result"], "warn");
+    assert_eq!(check(&view, "processes")["result"], "warn");
+    assert!(state.join("workspaces/9.9/precious").is_file(), "looking changes nothing");
+    assert!(left.try_wait().unwrap().is_none());
+
+    let view = doctor(&machine, &["--quick", "--fix"], 0);
+    for name in ["state", "workspaces", "processes"] {
+        let check = check(&view, name);
+        assert!(check["result"] == "ok" && check["fixed"].is_string(), "{check}");
+    }
+    left.wait().unwrap();
+    assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(!state.join("workspaces/9.9").exists());
+    let repo = state.join("repo.git");
+    let kept = ["--git-dir", repo.to_str().unwrap(), "show", "refs/windlass/rescue/9.9:precious"];
+    assert_eq!(machine.git(&kept), "work", "saved before it was removed");
+    assert_eq!(check(&doctor(&machine, &["--quick"], 0), "processes")["says"], "0 left");
+}
+
+#[test]
+fn a_damaged_database_and_a_bad_configuration_do_not_stop_the_doctor() {
+    let machine = Machine::with_project();
+    std::fs::write(machine.state().join("windlass.db"), b"this is no database").unwrap();
+    assert_eq!(check(&doctor(&machine, &["--quick"], 1), "database")["result"], "fail");
+    machine.append_config("[nonsense]\n");
+    let config = check(&doctor(&machine, &["--quick"], 1), "config");
+    assert!(config["result"] == "fail" && config["says"].as_str().unwrap().contains("nonsense"), "{config}");
+}
+
+#[test]
+fn outside_of_a_project_the_machine_is_looked_at() {
+    let machine = Machine::without_git();
+    let view = machine.json(&["doctor", "--quick"]);
+    assert_eq!(check(&view, "project")["result"], "warn");
+    assert_eq!(check(&view, "git")["result"], "ok");
+    let mut no_git = machine.command(&["doctor", "--quick", "--json"]);
+    let done = no_git.env("PATH", machine.path("home")).output().unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    let view: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(check(&view, "git")["remedy"].as_str().unwrap().contains("install git"), "{view}");
+}

@@ -1,0 +1,147 @@
+//! What is kept, cleared away, started by the system, and handed to others.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use windlass_core::build::{Build, BuildOutcome, BuildStatus};
+use windlass_core::id::{BuildId, Recipe};
+use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::session::IdentityStatus;
+use windlass_core::task::{AbandonReason, BuildLane, State, Task};
+use windlass_core::time::{Millis, Span};
+use windlass_store::{Op, Store, Write as Page};
+
+use crate::common::Machine;
+use crate::memory::{daemon, identity, now, sha, task};
+
+fn ago(days: i64) -> Millis {
+    Millis(now().0 - Span::days(days).0)
+}
+
+fn build(id: &str, task: &Task, status: BuildStatus, ended: Option<Millis>) -> Op {
+    Op::SaveBuild(Build {
+        id: BuildId::stored(id),
+        commit: sha('a'),
+        tree: sha('b'),
+        recipe: Recipe(id.into()),
+        lane: BuildLane::Branch,
+        task: task.id.clone(),
+        nth: 1,
+        status,
+        queued_at: ago(90),
+        slot_at: None,
+        started_at: None,
+        ended_at: ended,
+    })
+}
+
+#[test]
+fn only_what_ended_long_ago_is_cleared_away() {
+    let machine = Machine::with_project();
+    let state = machine.state();
+    let mut old = task(1, State::Abandoned { reason: AbandonReason::CiExhausted });
+    old.since = ago(60);
+    let live = task(2, State::Running { heard: None });
+    let fresh = task(3, State::Merged { commit: sha('c') });
+    let session = |task: &Task, at: Millis, status: IdentityStatus| {
+        let mut identity = identity(task);
+        (identity.last_seen, identity.status) = (at, status);
+        Op::SaveIdentity(identity)
+    };
+    let ended = || BuildStatus::Ended { outcome: BuildOutcome::Cancelled };
+    let mut ops: Vec<Op> =
+        [&old, &live, &fresh].map(|task| Op::InsertTask { task: task.clone(), wake_at: None }).into();
+    ops.push(session(&old, ago(60), IdentityStatus::Terminated));
+    ops.push(session(&live, ago(60), IdentityStatus::Active));
+    ops.push(session(&fresh, ago(1), IdentityStatus::Terminated));
+    ops.push(build("b-old", &old, ended(), Some(ago(60))));
+    ops.push(build("b-fresh", &fresh, ended(), Some(ago(1))));
+    ops.push(build("b-waits", &live, BuildStatus::Waiting, None));
+    daemon(&machine).commit(Page::from(ops)).unwrap();
+    let folders = ["sessions/dev-1.1-1", "sessions/dev-2.1-1", "sessions/dev-3.1-1", "builds/b-old"];
+    for folder in folders.iter().chain(&["builds/b-fresh", "builds/b-waits", "builds/b-unknown"]) {
+        std::fs::create_dir_all(state.join(folder)).unwrap();
+        std::fs::write(state.join(folder).join("log"), "x".repeat(5_000)).unwrap();
+    }
+    let repo = state.join("repo.git");
+    let git = |args: &[&str]| machine.git(&[&["--git-dir", repo.to_str().unwrap()], args].concat());
+    git(&["update-ref", "refs/windlass/rescue/1.1", "main"]);
+    git(&["update-ref", "refs/windlass/rescue/2.1", "main"]);
+    let names = |args: &[&str]| -> Vec<String> {
+        let view = machine.json(&[&["gc"], args].concat());
+        let items = view["items"].as_array().unwrap().clone();
+        items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = ["dev-1.1-1", "b-old", "refs/windlass/rescue/1.1"];
+    assert_eq!(names(&["--dry-run", "--rescued"]), expected);
+    assert!(folders.iter().all(|folder| state.join(folder).is_dir()), "nothing was removed yet");
+    assert_eq!(names(&[]), expected[..2], "saved work goes only when it is asked for");
+    assert_eq!(names(&["--rescued"]), expected[2..]);
+    assert_eq!(names(&["--rescued"]), [""; 0], "and once");
+    let left: Vec<&str> = folders.iter().copied().filter(|folder| state.join(folder).is_dir()).collect();
+    assert_eq!(left, ["sessions/dev-2.1-1", "sessions/dev-3.1-1"]);
+    assert!(["b-fresh", "b-waits", "b-unknown"].iter().all(|name| state.join("builds").join(name).is_dir()));
+    assert!(git(&["for-each-ref", "refs/windlass/rescue"]).contains("rescue/2.1"));
+}
+
+#[test]
+fn a_service_is_a_file_that_is_written_only_when_asked() {
+    let machine = Machine::with_project();
+    let shown = machine.run(&["service", "show", "--kind", "systemd"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for part in [
+        "KillMode=process",
+        "\"up\" \"--foreground\" \"--unless-stopped\"",
+        "Restart=on-failure",
+        "WantedBy=",
+    ] {
+        assert!(shown.out.contains(part), "no `{part}` in {}", shown.out);
+    }
+    let folder = machine.path("home/.config/systemd/user");
+    assert!(!folder.exists(), "showing writes nothing");
+    let ran = machine.run(&["service", "install", "--kind", "systemd"]);
+    assert!(ran.code == 0 && ran.err.contains("systemctl --user enable --now"), "{ran:?}");
+    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), shown.out);
+    assert_eq!(machine.run(&["service", "remove", "--kind", "systemd"]).code, 0);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(machine.run(&["service", "remove", "--kind", "systemd"]).code, 0, "again is fine");
+    let plist = machine.run(&["service", "show", "--kind", "launchd"]).out;
+    assert!(
+        plist.contains("<string>--unless-stopped</string>") && plist.contains("AbandonProcessGroup"),
+        "{plist}"
+    );
+    assert_eq!(machine.run(&["down"]).code, 0);
+    let kept = machine.run(&["up", "--foreground", "--unless-stopped"]);
+    assert!(kept.code == 0 && kept.err.contains("a person took the factory down"), "{kept:?}");
+    assert!(machine.state().join("stopped-by").is_file());
+}
+
+#[test]
+fn a_report_has_what_a_bug_needs_and_no_secret() {
+    let machine = Machine::with_project();
+    machine.append_config("env = { API = \"hunter-two\" }\n");
+    let fact = Fact::Factory(FactoryFact::Decided { decision: "said hunter-two to it".into() });
+    let entry = Entry { at: now(), task: None, issue: None, fact };
+    daemon(&machine).commit(Page::from(vec![Op::Log(entry)])).unwrap();
+    let log = format!("token=abcdef in {}/x\nAuthorization: Bearer zzz\n", machine.path("home").display());
+    std::fs::write(machine.state().join("daemon.log"), log).unwrap();
+    let ran = machine.run(&["report", "out"]);
+    assert!(ran.code == 0 && ran.err.contains("read it before you send it"), "{ran:?}");
+    let folder = machine.repo().join("out");
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let all: String =
+        ["version.json", "doctor.json", "config.json", "events.jsonl", "daemon.log"].map(read).concat();
+    for secret in ["hunter-two", "abcdef", "zzz", machine.path("home").to_str().unwrap()] {
+        assert!(!all.contains(secret), "`{secret}` is in the report");
+    }
+    assert!(read("events.jsonl").contains("said [redacted] to it"), "{}", read("events.jsonl"));
+    assert!(read("daemon.log").contains("in ~/x"), "{}", read("daemon.log"));
+    let config: Value = serde_json::from_str(&read("config.json")).unwrap();
+    assert_eq!(config["values"]["agent.dev.command"]["value"], "[set]");
+    assert_eq!(config["values"]["dispatch.parallel"]["value"], 3);
+    machine.fails(&["report", "out"], "exists", 1);
+    std::fs::write(machine.state().join("windlass.db"), b"broken").unwrap();
+    assert_eq!(machine.run(&["report", "again"]).code, 0, "a broken state is reported too");
+}

@@ -1,0 +1,130 @@
+//! A conversation that fills up: it is watched, compacted with the protocol said again, or handed to a successor.
+
+use serde_json::Value;
+use windlass_testkit::provider::Step;
+
+use super::{Lab, Wish, lab, ready};
+use crate::works::Log;
+
+/// Of the million tokens that the model holds.
+const NEARLY_FULL: u64 = 900_000;
+const CI: &str = "grep -q 42 answer";
+
+fn hooks(log: &Log) -> Vec<String> {
+    let fired = log.seen.iter().filter(|event| event["kind"] == "agent_hook");
+    fired.map(|event| word(&event["data"]["hook"]) + "/" + &word(&event["data"]["detail"])).collect()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The first round is small and tells how much the model holds; CI sends it back.
+fn first_round() -> [Step; 2] {
+    [ready("answer", "41"), Step::say("ready")]
+}
+
+fn begin(test: &str, wish: &Wish<'_>, steps: Vec<Step>) -> Option<(Lab, Log)> {
+    let Lab { mut works, provider } = lab(test, wish)?;
+    provider.script("dev", first_round());
+    provider.script("dev", steps);
+    works.new_issue("The answer", "Write the answer down.");
+    works.up();
+    let log = works.log();
+    Some((Lab { works, provider }, log))
+}
+
+#[test]
+fn ac_4_1_compaction_is_noticed_and_claude_is_told_the_protocol_again() {
+    let wish = Wish { ci: CI, env: ", CLAUDE_CODE_AUTO_COMPACT_WINDOW = \"100000\"", ..Wish::default() };
+    let steps = vec![
+        Step::bash("cat README").with_context(97_000),
+        Step::say("<summary>The answer must be 42.</summary>"),
+        ready("answer", "42"),
+        Step::say("mended"),
+        Step::say("saved"),
+    ];
+    let Some((lab, mut log)) = begin("ac_4_1", &wish, steps) else { return };
+    let Lab { mut works, provider } = lab;
+    let warning = log.wait_kind("context_warning", 1);
+    assert_eq!(warning["data"]["urgency"], "medium");
+    log.wait_merged(1);
+    let fired = hooks(&log);
+    for hook in ["SessionStart/startup", "PreCompact/auto", "SessionStart/compact", "Stop/"] {
+        assert!(fired.iter().any(|name| name == hook), "{hook} is not in {fired:?}");
+    }
+    assert!(fired.iter().any(|name| name.starts_with("UserPromptSubmit/# #1 The answer")), "{fired:?}");
+    let asked = provider.asked("dev");
+    let after = asked
+        .iter()
+        .find(|asked| asked.text().contains("The answer must be 42.") && asked.messages().len() < 9);
+    let text = after.expect("a request after the compaction").text();
+    assert!(text.contains("Signal by writing one line to the file named by $WINDLASS_PHASE_FILE"), "{text}");
+    assert_eq!(asked[0].conversation(), asked.last().unwrap().conversation());
+    works.down();
+}
+
+#[test]
+fn ac_4_2_ac_4_3_ac_4_5_a_full_context_is_handed_over_with_its_phase_and_all_its_work() {
+    let wish = Wish { ci: CI, ..Wish::default() };
+    let steps = vec![
+        Step::bash("cat README").with_context(NEARLY_FULL),
+        Step::bash("echo loose > loose").with_context(NEARLY_FULL),
+        Step::say("I stop here").with_context(NEARLY_FULL),
+        Step::say("saved").with_context(NEARLY_FULL),
+        ready("answer", "42"),
+        Step::say("mended"),
+    ];
+    let Some((lab, mut log)) = begin("ac_4_2", &wish, steps) else { return };
+    let Lab { mut works, provider } = lab;
+    let requested = log.wait_kind("handoff_requested", 1);
+    let complete = log.wait_kind("handoff_complete", 1);
+    log.wait_merged(1);
+    assert!(complete["seq"].as_u64() > requested["seq"].as_u64());
+    assert_eq!(log.count("orchestrator_stuck", 1), 0);
+    let asked = provider.asked("dev");
+    let (last, first) = (&asked[asked.len() - 3], &asked[asked.len() - 2]);
+    assert!(last.text().contains("Save your work and exit cleanly"), "{}", last.text());
+    assert_ne!(last.conversation(), first.conversation());
+    // AC-4.3: the successor knows the phase it was in, the words of its predecessor, and what CI said.
+    let text = first.text();
+    for words in [
+        "You are a continuation of dev-1.1-1. Resume from: The answer",
+        "Phase: investigation.",
+        "CI failed on ",
+        "Write the answer down.",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in {text}");
+    }
+    assert_eq!(works.agent("dev-1.1-2")["predecessor_id"], "dev-1.1-1");
+    // AC-4.5: what the agent did not commit, we did, before the successor began.
+    let saved = log.wait_kind("work_rescued", 1);
+    assert_eq!(works.git(&["show", &format!("{}:loose", word(&saved["data"]["commit"]))]), "loose");
+    works.down();
+}
+
+#[test]
+fn ac_4_4_who_does_not_hand_over_in_time_is_replaced() {
+    let wish = Wish { ci: CI, tables: "[timeouts]\nhandoff = \"1s\"\n", ..Wish::default() };
+    let stuck = "echo loose > loose; while :; do python3 -c 'import time; time.sleep(0.1)'; done";
+    let steps = vec![
+        Step::bash("cat README").with_context(NEARLY_FULL),
+        Step::bash(stuck).with_context(NEARLY_FULL),
+        ready("answer", "42"),
+        Step::say("mended"),
+    ];
+    let Some((lab, mut log)) = begin("ac_4_4", &wish, steps) else { return };
+    let Lab { mut works, provider } = lab;
+    let stuck = log.wait_kind("orchestrator_stuck", 1);
+    assert_eq!(stuck["data"]["session"], "dev-1.1-1");
+    log.wait_merged(1);
+    let asked = provider.asked("dev");
+    assert!(asked[4].text().contains("You are a continuation of dev-1.1-1."));
+    assert!(
+        !asked.last().unwrap().text().contains("Save your work and exit"),
+        "that was for its predecessor"
+    );
+    let saved = log.wait_kind("work_rescued", 1);
+    assert_eq!(works.git(&["show", &format!("{}:loose", word(&saved["data"]["commit"]))]), "loose");
+    works.down();
+}

@@ -1,0 +1,114 @@
+//! Errors of the provider: each is waited for, or shown to a person, and none is blamed on the agent.
+
+use windlass_testkit::provider::Step;
+
+use super::{Lab, Wish, lab, one_conversation, ready};
+use crate::works::Log;
+
+/// The worker meets these failures, one after the other, and then does its work.
+fn meet(test: &str, env: &str, failures: Vec<Step>) -> Option<(Lab, Log)> {
+    let wish = Wish { env, ..Wish::default() };
+    let Lab { mut works, provider } = lab(test, &wish)?;
+    provider.script("dev", failures);
+    provider.script("dev", [ready("answer", "42"), Step::say("ready")]);
+    works.new_issue("The answer", "Write the answer down.");
+    works.up();
+    let log = works.log();
+    Some((Lab { works, provider }, log))
+}
+
+fn merges_in_one_conversation(lab: Lab, mut log: Log, asked: usize) {
+    let Lab { mut works, provider } = lab;
+    log.wait_merged(1);
+    let all = provider.asked("dev");
+    assert_eq!(all.len(), asked);
+    let named: Vec<String> = all.iter().map(windlass_testkit::provider::Asked::conversation).collect();
+    assert!(named.iter().all(|name| *name == named[0]), "{named:?}");
+    one_conversation(&all[asked - 2..]);
+    assert_eq!((log.count("agent_crashed", 1), &works.show(1)["task"]["sessions"]), (0, &1.into()));
+    works.down();
+}
+
+#[test]
+fn claude_waits_while_the_provider_is_down() {
+    let env = ", API_TIMEOUT_MS = \"1000\"";
+    let failures = vec![Step::fail(529, "overloaded"), Step::Drop, Step::Hang];
+    let Some((lab, mut log)) = meet("claude_waits_while_the_provider_is_down", env, failures) else { return };
+    let limited = log.wait_kind("provider_failed", 1);
+    assert_eq!(limited["data"]["trouble"], "passing");
+    merges_in_one_conversation(lab, log, 5);
+}
+
+#[test]
+fn claude_waits_until_its_limit_is_over() {
+    let soon = std::time::SystemTime::now() + std::time::Duration::from_secs(8);
+    let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let failures =
+        vec![Step::fail(429, &format!("usage limit reached|{soon}")), Step::fail(429, "slow down")];
+    let Some((lab, mut log)) = meet("claude_waits_until_its_limit_is_over", "", failures) else { return };
+    let hit = log.wait_kind("limit_hit", 1);
+    assert_eq!(hit["data"]["until"], soon * 1000);
+    assert_eq!(log.wait_state(1, "LIMITED")["data"]["reason"], "limit_hit");
+    merges_in_one_conversation(lab, log, 4);
+}
+
+#[test]
+fn a_person_is_asked_when_the_provider_refuses_claude() {
+    let refused = [
+        Step::fail(401, "invalid key"),
+        Step::fail(403, "not allowed"),
+        Step::fail(400, "Your credit balance is too low to access the API"),
+    ];
+    let Some((lab, mut log)) =
+        meet("a_person_is_asked_when_the_provider_refuses_claude", "", refused.to_vec())
+    else {
+        return;
+    };
+    for nth in 1..=3 {
+        log.wait(&format!("question {nth}"), |event| {
+            event["kind"] == "task_moved"
+                && event["data"]["to"] == "AWAITING_HUMAN"
+                && event["seq"].as_u64() > lab.told()
+        });
+        lab.tell("It is mended.");
+    }
+    assert_eq!(lab.works.comments(1, "**Needs you.** The provider does not work for us").len(), 3);
+    merges_in_one_conversation(lab, log, 5);
+}
+
+#[test]
+fn claude_has_a_successor_when_its_conversation_is_too_long() {
+    let failures = vec![Step::bash("echo half > half && git add half && git commit -q -m half"), too_long()];
+    let Some((lab, mut log)) = meet(
+        "claude_has_a_successor_when_its_conversation_is_too_long",
+        ", DISABLE_COMPACT = \"1\"",
+        failures,
+    ) else {
+        return;
+    };
+    let Lab { mut works, provider } = lab;
+    log.wait_merged(1);
+    let asked = provider.asked("dev");
+    assert_ne!(asked[0].conversation(), asked.last().unwrap().conversation());
+    assert!(asked.last().unwrap().text().contains("You are a continuation of dev-1.1-1."));
+    works.down();
+}
+
+fn too_long() -> Step {
+    Step::fail(400, "prompt is too long: 2000000 tokens > 1000000 maximum")
+}
+
+impl Lab {
+    /// The number of the last answer of a person.
+    fn told(&self) -> Option<u64> {
+        let events = self.works.events();
+        events.iter().rev().find(|event| event["kind"] == "told").and_then(|event| event["seq"].as_u64())
+    }
+
+    fn tell(&self, text: &str) {
+        let before = self.told();
+        self.works.must(&["tell", "1", text]);
+        let mut log = self.works.log();
+        log.wait("the answer", |event| event["kind"] == "told" && event["seq"].as_u64() > before);
+    }
+}

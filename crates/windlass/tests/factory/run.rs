@@ -1,0 +1,92 @@
+//! One issue in front of a person, and rounds without a daemon.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::crew::{APPROVES, READY, config, crew};
+use crate::works::Works;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+fn one_issue_is_worked_on_alone_and_its_end_is_the_exit_code() {
+    let asks = "signal escalate 'which colour?'";
+    let fails = "signal failed 'Reason: no disk'";
+    let works = crew(&config("true", ""), APPROVES, &[READY, READY, asks, fails]);
+    let view = works.machine.json(&["run", "2", "--watch"]);
+    assert_eq!((&view["schema"], &view["state"]), (&"windlass.run/1".into(), &"MERGED".into()), "{view}");
+    assert!(works.is_on_main(2) && !works.is_on_main(1));
+    assert_eq!(works.machine.json(&["show", "1"])["task"], serde_json::Value::Null, "no other was taken");
+    let asked = works.machine.run(&["run", "3", "--watch"]);
+    assert_eq!(asked.code, 6, "{asked:?}");
+    assert!(
+        asked.err.contains("NEEDS YOU  which colour?") && asked.err.contains("windlass tell 3"),
+        "{asked:?}"
+    );
+    let failed = works.machine.run(&["run", "4", "--watch"]);
+    assert_eq!(failed.code, 7, "{failed:?}");
+    works.machine.fails(&["run", "4"], "ended", 7);
+    works.machine.fails(&["run", "99"], "not-found", 3);
+    assert_eq!(works.machine.run(&["run", "1"]).code, 5, "nobody is there to do it");
+    works.must(&["down"]);
+}
+
+#[test]
+fn watching_ends_with_its_time_or_at_ctrl_c_and_the_work_goes_on() {
+    let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";
+    let mut works = crew(&config("true", ""), APPROVES, &[waits]);
+    let late = works.machine.run(&["run", "1", "--watch", "--timeout", "1s"]);
+    assert_eq!(late.code, 8, "{late:?}");
+    works.up();
+    let mut log = works.log();
+    log.wait("the daemon", |event| event["kind"] == "daemon_started" && event["data"]["epoch"] == 2);
+    works.must(&["run", "1"]);
+    let mut command = works.machine.command(&["run", "1", "--watch"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The signal is heard from the first moment; only the program itself must be there.
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    wait_listening(child.id());
+    kill_process(pid, Signal::INT).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::write(works.machine.path("go"), "").unwrap();
+    log.wait_merged(1);
+    works.down();
+}
+
+/// Until the program has said what it does with SIGINT.
+fn wait_listening(pid: u32) {
+    let until = Instant::now() + PATIENCE;
+    let listens = || {
+        let status = std::fs::File::open(format!("/proc/{pid}/status")).unwrap();
+        let mut lines = BufReader::new(status).lines().map_while(Result::ok);
+        let caught = lines.find_map(|line| line.strip_prefix("SigCgt:").map(|mask| mask.trim().to_owned()));
+        caught.is_some_and(|mask| u64::from_str_radix(&mask, 16).unwrap() & 2 != 0)
+    };
+    while !listens() {
+        assert!(Instant::now() < until, "it never listened");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Rounds from a timer instead of a daemon: each hears what happened since the last.
+#[test]
+fn rounds_without_a_daemon_bring_an_issue_to_main() {
+    let works = crew(&config("true", ""), APPROVES, &[READY]);
+    let until = Instant::now() + PATIENCE;
+    while works.machine.json(&["issues", "--all"])["issues"][0]["state"] != "MERGED" {
+        works.must(&["tick"]);
+        assert!(Instant::now() < until, "{}", works.must(&["why", "1"]));
+    }
+    assert!(works.is_on_main(1));
+    daemon_is_down(&works);
+    works.must(&["down"]);
+    assert_eq!(works.machine.run(&["tick"]).code, 5, "down stays down");
+}
+
+fn daemon_is_down(works: &Works) {
+    assert_eq!(works.machine.json(&["status"])["daemon"]["state"], "down");
+}
