@@ -31,6 +31,8 @@ enum Agent {
     Scripts,
     /// The scripted agent inside windlass, which says what it costs.
     Demo,
+    /// Driven like Claude Code, so that it can say how full its context is.
+    Stream,
 }
 
 const READY: &str = "ready";
@@ -179,6 +181,15 @@ esac"],
         ends: &["ABANDONED"],
         ..PLAIN
     },
+    Scenario {
+        name: "context_full",
+        scripts: &["case $nth in
+    1) echo half > half; tokens=190000 ;;
+    *) ready; tokens=1000 ;;
+esac"],
+        agent: Agent::Stream,
+        ..PLAIN
+    },
     Scenario { name: "squash", config: "[queue]\nhistory = \"squash\"\n", ..PLAIN },
 ];
 
@@ -205,6 +216,24 @@ approve() { verdict APPROVE; }
 changes() { verdict REQUEST_CHANGES "{\"severity\":\"sev1\",\"category\":\"tests\",\"file\":\"a\",\"message\":\"$1\"}"; }
 "#;
 
+/// An agent that is driven like Claude Code: a line for each message, and lines that say what it used.
+const STREAM: &str = r#"#!/bin/sh
+here=@
+session=${WINDLASS_SESSION:?}
+n=${session#*-}; n=${n%%.*}; nth=${session##*-}
+WINDLASS_TURN=stream
+work() { echo "$session $WINDLASS_TURN" > "work-$n"; git add --all && git commit -q -m "work on $n"; }
+signal() { printf 'PHASE:%s\n%s\n' "$1" "$2" > "$WINDLASS_PHASE_FILE"; }
+ready() { work; signal awaiting_ci; }
+while IFS= read -r message; do
+    printf '%s\n' "$message" >> "$here/heard-dev-$n"
+    . "$here/$n.sh"
+    usage="{\"input_tokens\":$tokens,\"output_tokens\":1}"
+    printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I work"}],"usage":%s}}\n' "$usage"
+    printf '{"type":"result","is_error":false,"session_id":"c-%s","usage":%s,"modelUsage":{"m":{"contextWindow":200000}},"total_cost_usd":0}\n' "$session" "$usage"
+done
+"#;
+
 impl Scenario {
     pub fn named(name: &str) -> &'static Self {
         SCENARIOS.iter().find(|scenario| scenario.name == name).expect("a scenario of that name")
@@ -220,6 +249,7 @@ impl Scenario {
             ("repo/README".to_owned(), "begin\n".to_owned()),
             ("repo/windlass.toml".to_owned(), self.config(here)),
             ("dev.sh".to_owned(), format!("{tools}{own}")),
+            ("stream".to_owned(), STREAM.replace('@', here)),
             ("critic.sh".to_owned(), format!("{tools}{}\n", self.critic)),
             ("ci.sh".to_owned(), format!("here={here}\n{}\n", self.ci)),
         ];
@@ -233,6 +263,10 @@ impl Scenario {
         let agents = match self.agent {
             Agent::Scripts => format!(
                 "[agent.dev]\nkind = \"command\"\ncommand = [\"sh\", \"{here}/dev.sh\"]\n\
+                 [agent.critic]\nkind = \"command\"\ncommand = [\"sh\", \"{here}/critic.sh\"]\n"
+            ),
+            Agent::Stream => format!(
+                "[agent.dev]\nkind = \"claude-code\"\nbinary = \"{here}/stream\"\n\
                  [agent.critic]\nkind = \"command\"\ncommand = [\"sh\", \"{here}/critic.sh\"]\n"
             ),
             Agent::Demo => {

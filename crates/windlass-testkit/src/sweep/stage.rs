@@ -1,5 +1,6 @@
 //! A machine in a folder that lies in memory: a checkout with its project, its state, the agents' scripts.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
@@ -49,7 +50,11 @@ impl Stage {
             std::fs::create_dir(self.path(name)).expect("a folder can be made");
         }
         for (name, text) in self.scenario.files(&self.path("")) {
-            std::fs::write(self.path(&name), text).expect("a file can be written");
+            let path = self.path(&name);
+            let mode = if text.starts_with("#!") { 0o755 } else { 0o644 };
+            std::fs::write(&path, text).expect("a file can be written");
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, mode).expect("a file of ours can be made to run");
         }
         self.git(&["init", "-q", "-b", "main"]);
         // The settings name folders of this run, so that they stay out of what is compared.
