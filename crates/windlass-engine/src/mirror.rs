@@ -92,3 +92,23 @@ pub fn queue(layout: &Layout, entries: &[(&Task, &'static str)]) -> Value {
     });
     Value::Array(entries.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_is_dropped_has_written_its_last_page() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let layout = Layout::new(folder.path().to_owned());
+        let writer = Writer::start(layout.clone()).expect("a thread can be started");
+        for nth in 0..200 {
+            writer.write(Page::Queue(json!([nth])));
+        }
+        drop(writer);
+        let text = std::fs::read_to_string(layout.queue_mirror()).expect("the file is there");
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(json!([199])));
+        let files = std::fs::read_dir(folder.path()).expect("it can be listed").count();
+        assert_eq!(files, 1, "nothing half made is left");
+    }
+}

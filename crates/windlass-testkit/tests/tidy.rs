@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Raised on purpose, in a commit that says which dependency was added and why.
-const MAX_LOCKED_PACKAGES: usize = 190;
+const MAX_LOCKED_PACKAGES: usize = 221;
 const MAX_LINES: usize = 500;
 
 fn root() -> PathBuf {

@@ -31,7 +31,11 @@ pub fn start_dev(
     let taken = conversation::take(world, session, start)?;
     let workspace = world.layout.workspace(&task.id);
     let mut report = if started(world, order, session)? {
-        runs(world, Role::Dev, session, &workspace, &taken, Before::Began)
+        let rescued = match start {
+            Start::Continue { .. } => workspace::untold(world, task)?,
+            Start::Fresh | Start::Recover { .. } | Start::Retry { .. } => None,
+        };
+        Report { rescued, ..runs(world, Role::Dev, session, &workspace, &taken, Before::Began) }
     } else {
         let issue = world.forge.issue(task.issue)?;
         let so_far = work_so_far(world, task, start, &taken)?;

@@ -6,7 +6,9 @@ mod tests;
 use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
 use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
+use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::task::{Event, Rejection, Task};
+use windlass_store::{EventQuery, LoggedEvent};
 
 use super::{Fault, Report};
 use crate::clock;
@@ -91,9 +93,7 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
 pub fn remove(world: &World, order: &Order, task: &Task, branch: &str) -> Result<Report, Fault> {
     let mut rescued = rescue(world, task, branch)?;
     if rescued.is_none() && order.probe {
-        // A try that was killed may have saved it and told nobody.
-        let reference = rescue_ref(task);
-        rescued = world.repo.resolve(&reference)?.map(|commit| (reference, commit));
+        rescued = untold(world, task)?;
     }
     crash::step("removed");
     for name in [format!("refs/heads/{branch}"), format!("refs/windlass/work/{branch}")] {
@@ -103,6 +103,20 @@ pub fn remove(world: &World, order: &Order, task: &Task, branch: &str) -> Result
         }
     }
     Ok(Report { rescued, ..Report::default() })
+}
+
+/// What a try that was killed has saved and told nobody.
+pub fn untold(world: &World, task: &Task) -> Result<Option<(String, Sha)>, Fault> {
+    let reference = rescue_ref(task);
+    let Some(saved) = world.repo.resolve(&reference)? else { return Ok(None) };
+    let kinds = vec!["work_rescued".to_owned()];
+    let told =
+        world.store.events(&EventQuery { task: Some(task.id.clone()), kinds, ..EventQuery::default() })?;
+    let names = |event: &LoggedEvent| match &event.entry.fact {
+        Fact::Factory(FactoryFact::WorkRescued { commit, .. }) => *commit == saved,
+        Fact::Factory(_) | Fact::Task(_) => false,
+    };
+    Ok((!told.iter().any(names)).then_some((reference, saved)))
 }
 
 /// Saves what main does not have, then removes the clone.
