@@ -69,11 +69,15 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 /// What is set for agents and builds is never said, wherever it appears.
 fn redactor(context: &Context, project: &Project) -> Redactor {
     let values = project.loaded.layered.values.iter().filter(|(key, _)| key.ends_with(".env"));
-    let known: BTreeSet<String> = values
+    let mut known: BTreeSet<String> = values
         .filter_map(|(_, valued)| valued.value.as_table())
         .flat_map(|table| table.values().filter_map(toml::Value::as_str))
         .map(str::to_owned)
         .collect();
+    // Also what the references in it lead to, as far as they can be followed from here.
+    if let Ok(settings) = project.settings() {
+        known.extend(settings.dev.env.into_values().chain(settings.critic.env.into_values()));
+    }
     Redactor::new(known, context.around.home.as_ref().map(|home| home.display().to_string()))
 }
 

@@ -120,8 +120,12 @@ fn a_service_is_a_file_that_is_written_only_when_asked() {
 #[test]
 fn a_report_has_what_a_bug_needs_and_no_secret() {
     let machine = Machine::with_project();
-    machine.append_config("env = { API = \"hunter-two\" }\n");
-    let fact = Fact::Factory(FactoryFact::Decided { decision: "said hunter-two to it".into() });
+    let key = machine.path("key");
+    std::fs::write(&key, "hush-hush-9\n").unwrap();
+    machine
+        .append_config(&format!("env = {{ API = \"hunter-two\", API_KEY = \"file:{}\" }}\n", key.display()));
+    let fact =
+        Fact::Factory(FactoryFact::Decided { decision: "said hunter-two to it, and hush-hush-9".into() });
     let entry = Entry { at: now(), task: None, issue: None, fact };
     daemon(&machine).commit(Page::from(vec![Op::Log(entry)])).unwrap();
     let log = format!("token=abcdef in {}/x\nAuthorization: Bearer zzz\n", machine.path("home").display());
@@ -133,7 +137,7 @@ fn a_report_has_what_a_bug_needs_and_no_secret() {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let all: String =
         ["version.json", "doctor.json", "config.json", "events.jsonl", "daemon.log"].map(read).concat();
-    for secret in ["hunter-two", "abcdef", "zzz", machine.path("home").to_str().unwrap()] {
+    for secret in ["hunter-two", "hush-hush-9", "abcdef", "zzz", machine.path("home").to_str().unwrap()] {
         assert!(!all.contains(secret), "`{secret}` is in the report");
     }
     assert!(read("events.jsonl").contains("said [redacted] to it"), "{}", read("events.jsonl"));
