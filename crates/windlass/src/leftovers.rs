@@ -2,16 +2,13 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use windlass_adapters::process::{self, Given};
 use windlass_adapters::shim::SESSION_DIR;
 
 /// Set for every git process of the project's repository.
 const GIT_DIR: &str = "WINDLASS_GIT_DIR";
-
-/// So often a process that seems to be just starting is looked at; a program without any environment looks the same.
-const BIRTH_LOOKS: u32 = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
@@ -24,58 +21,28 @@ pub struct Leftover {
 /// Processes of our user, without ourselves, that run for the state folder.
 pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
     let state = state.canonicalize()?;
-    let mine = rustix::process::getuid().as_raw();
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc")? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        let folder = PathBuf::from(format!("/proc/{pid}"));
-        // Whoever ends while we look is simply not there.
-        let ours = std::fs::metadata(&folder).is_ok_and(|meta| meta.uid() == mine);
-        if pid != std::process::id() && ours {
-            found.extend(look(&state, &folder, pid));
-        }
-    }
-    Ok(found)
+    Ok(process::given()?.iter().filter_map(|given| look(&state, given)).collect())
 }
 
-fn look(state: &Path, folder: &Path, pid: u32) -> Option<Leftover> {
-    let (command, environment) = given(folder)?;
-    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-    let shown = || windlass_core::text::one_line(&String::from_utf8_lossy(&command).replace('\0', " "), 120);
+fn look(state: &Path, given: &Given) -> Option<Leftover> {
+    let pid = given.pid.cast_unsigned();
+    let words: Vec<&[u8]> = given.args.split(|byte| *byte == 0).collect();
+    let shown =
+        || windlass_core::text::one_line(&String::from_utf8_lossy(&given.args).replace('\0', " "), 120);
     if let [_, b"shim", session, ..] = words.as_slice()
         && let Some(session) = below(state, session)
     {
         return Some(Leftover { pid, command: shown(), folder: Some(session) });
     }
-    let session = variable(&environment, SESSION_DIR).and_then(|value| below(state, value));
+    let session = variable(&given.environment, SESSION_DIR).and_then(|value| below(state, value));
     if session.is_some() {
         return Some(Leftover { pid, command: shown(), folder: session });
     }
-    variable(&environment, GIT_DIR).and_then(|value| below(state, value)).map(|_| Leftover {
+    variable(&given.environment, GIT_DIR).and_then(|value| below(state, value)).map(|_| Leftover {
         pid,
         command: shown(),
         folder: None,
     })
-}
-
-/// Command and environment of a process. One that is just being started shows neither for a moment.
-fn given(folder: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
-    let read = || {
-        let command = std::fs::read(folder.join("cmdline")).ok()?;
-        Some((command, std::fs::read(folder.join("environ")).ok()?))
-    };
-    for _ in 0..BIRTH_LOOKS {
-        let (command, environment) = read()?;
-        // Without a program it is a thread of the kernel, or has ended already.
-        let is_program = std::fs::read_link(folder.join("exe")).is_ok();
-        if !is_program || !(command.is_empty() || environment.is_empty()) {
-            return Some((command, environment));
-        }
-        std::thread::yield_now();
-    }
-    read()
 }
 
 fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {

@@ -1,11 +1,15 @@
 //! Who a process is: its number alone is not enough, numbers come round again.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
+
+use super::given::{Given, given};
+
+/// The kernel's mark on a process that was forked and has not started a program since.
+const FORKED: u64 = 0x40;
 
 /// A process number together with its start time (in clock ticks since boot): names one process until reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,30 +57,23 @@ pub fn boot_id() -> io::Result<String> {
 /// Processes of our own user whose environment held `key=value` when they were started. Not ourselves.
 pub fn find_by_env(key: &str, value: &str) -> io::Result<Vec<ProcessId>> {
     let wanted = format!("{key}={value}");
-    find("environ", |parts| parts.contains(&wanted.as_bytes()))
+    find(|given| parts(&given.environment).any(|part| part == wanted.as_bytes()))
 }
 
 /// Processes of our own user that were started with exactly these arguments, whatever the program. Not ourselves.
 pub fn find_by_args(args: &[&str]) -> io::Result<Vec<ProcessId>> {
-    find("cmdline", |parts| {
-        parts.len() == args.len() + 2
-            && args.iter().zip(&parts[1..]).all(|(arg, part)| arg.as_bytes() == *part)
-    })
+    let wanted = || args.iter().map(|arg| arg.as_bytes());
+    // Behind the last zero byte there is one more part, which is empty.
+    find(|given| parts(&given.args).skip(1).eq(wanted().chain([&b""[..]])))
 }
 
-/// `file` holds the parts, each with a zero byte behind it.
-fn find(file: &str, fits: impl Fn(&[&[u8]]) -> bool) -> io::Result<Vec<ProcessId>> {
-    let mine = rustix::process::getuid().as_raw();
-    let own = std::process::id().cast_signed();
-    let found = pids()?.into_iter().filter(|pid| {
-        let folder = format!("/proc/{pid}");
-        // Whoever ends while we look is simply not there.
-        *pid != own
-            && std::fs::metadata(&folder).is_ok_and(|found| found.uid() == mine)
-            && std::fs::read(format!("{folder}/{file}"))
-                .is_ok_and(|all| fits(&all.split(|byte| *byte == 0).collect::<Vec<_>>()))
-    });
-    Ok(found.filter_map(ProcessId::of).collect())
+fn find(fits: impl Fn(&Given) -> bool) -> io::Result<Vec<ProcessId>> {
+    let found = given()?.into_iter().filter(fits);
+    Ok(found.filter_map(|given| ProcessId::of(given.pid)).collect())
+}
+
+fn parts(all: &[u8]) -> impl Iterator<Item = &[u8]> {
+    all.split(|byte| *byte == 0)
 }
 
 /// Processor time used by a process, its ended children and all living descendants; `None` when it is gone.
@@ -101,6 +98,11 @@ pub fn cpu_time(root: ProcessId) -> io::Result<Option<Duration>> {
 pub(super) struct Stat {
     pub id: ProcessId,
     pub parent: i32,
+    /// It runs what its parent ran when it was forked.
+    pub forked: bool,
+    /// Where its arguments begin and its environment ends; another program has them elsewhere, one that is just
+    /// starting has no end yet.
+    pub stack: Option<(u64, u64)>,
     state: u8,
     cpu_ticks: u64,
 }
@@ -122,6 +124,8 @@ impl Stat {
         Some(Self {
             id: ProcessId { pid, start_time: number(22)? },
             parent: fields.get(1)?.parse().ok()?,
+            forked: number(9)? & FORKED != 0,
+            stack: number(48).zip(number(51)),
             state: *fields.first()?.as_bytes().first()?,
             cpu_ticks,
         })
@@ -147,7 +151,7 @@ pub(super) fn below(all: &[Stat], root: i32) -> Vec<Stat> {
     found
 }
 
-fn pids() -> io::Result<Vec<i32>> {
+pub(super) fn pids() -> io::Result<Vec<i32>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
         found.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
