@@ -12,9 +12,9 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    abandon, agents, backup, close, comment, completions, config, cost, demo, demo_agent, doctor, down,
-    events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan, queue, report,
-    resume, retry, run, service, shim, show, status, tell, tick, top, up, why,
+    abandon, agents, attach, backup, close, comment, completions, config, cost, demo, demo_agent, doctor,
+    down, events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan, queue,
+    report, resume, retry, run, service, shim, show, status, tell, tick, top, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -83,6 +83,7 @@ pub enum Command {
     Show(show::Args),
     Why(why::Args),
     Logs(logs::Args),
+    Attach(attach::Args),
     Cost(cost::Args),
     Top(top::Args),
     New(new::Args),

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 /// The commands by what one wants; within a group in the order in which one meets them.
 pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Begin", &["init", "demo", "plan", "doctor", "up", "down", "service"]),
-    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "cost", "top"]),
+    ("Look", &["status", "agents", "queue", "issues", "show", "why", "logs", "attach", "cost", "top"]),
     (
         "Act",
         &["new", "run", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"],

@@ -22,6 +22,10 @@ use crate::view::{AgentLine, Agents, Stamp};
 pub const HEADING: [&str; 8] =
     ["", "NAME", "ROLE", "ISSUE", "STATE", "LAST SIGN OF LIFE", "EVIDENCE", "STRIKES"];
 
+/// In the order of the legend.
+const LIGHTS: [Light; 7] =
+    [Light::Alive, Light::Suspect, Light::Dead, Light::Paused, Light::NeedsYou, Light::Unknown, Light::Ended];
+
 /// List sessions with a light, its evidence and its age
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  windlass agents\n  windlass agents --all --json")]
@@ -126,8 +130,8 @@ fn words(style: Style, now: Millis, agents: &[AgentLine]) -> String {
     }
     let mut rows = vec![HEADING.iter().map(|&word| style.faint(word)).collect()];
     rows.extend(agents.iter().map(|agent| row(style, now, agent)));
-    let legend = "● alive  ◐ suspect  ✗ dead  ○ paused by design  ◆ needs you  ? unknown  · ended\n";
-    format!("{}{}", table("", &rows), style.faint(legend))
+    let legend = LIGHTS.map(|light| named(Style::new(false), light)).join("  ");
+    format!("{}{}\n", table("", &rows), style.faint(&legend))
 }
 
 pub fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {
@@ -149,6 +153,20 @@ pub fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {
         format!("{lock} · {pid}"),
         format!("{}/{}", agent.strikes, agent.max_strikes),
     ]
+}
+
+/// A light with what it means.
+pub fn named(style: Style, light: Light) -> String {
+    let word = match light {
+        Light::Alive => "alive",
+        Light::Suspect => "suspect",
+        Light::Dead => "dead",
+        Light::Paused => "paused by design",
+        Light::NeedsYou => "needs you",
+        Light::Unknown => "unknown",
+        Light::Ended => "ended",
+    };
+    format!("{} {word}", sign(style, light))
 }
 
 fn sign(style: Style, light: Light) -> String {

@@ -52,6 +52,13 @@ pub struct Args {
     tail: usize,
 }
 
+impl Args {
+    /// What an issue's agent says, so many lines of the past and then as it happens.
+    pub fn follow(issue: IssueNumber, tail: usize) -> Self {
+        Self { issue: Some(issue.0), follow: true, ci: false, critic: false, raw: false, tail }
+    }
+}
+
 /// Something that grows line by line.
 #[derive(Debug)]
 struct Source {
@@ -87,7 +94,8 @@ fn of_daemon(
     Ok(Exit::Interrupted)
 }
 
-fn of_issue(
+/// What an issue's agent, critic or build says; with an interrupt until the task ends or it comes.
+pub fn of_issue(
     project: &Project,
     args: &Args,
     issue: IssueNumber,

@@ -3,6 +3,7 @@
 pub mod abandon;
 pub mod agents;
 mod ask;
+pub mod attach;
 pub mod backup;
 pub mod close;
 pub mod comment;
@@ -63,6 +64,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Show(args) => show::run(context, &args),
         Command::Why(args) => why::run(context, &args),
         Command::Logs(args) => logs::run(context, &args),
+        Command::Attach(args) => attach::run(context, &args),
         Command::Cost(args) => cost::run(context, &args),
         Command::Top(args) => top::run(context, &args),
         Command::New(args) => new::run(context, &args),

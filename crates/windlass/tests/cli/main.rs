@@ -1,6 +1,7 @@
 //! The command line, through the real program in a real checkout.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop right there")]
 
+mod attach;
 mod bad;
 #[path = "../common/mod.rs"]
 mod common;
