@@ -5,10 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use windlass_adapters::process::{Captured, Full, Limits, RunError, capture};
+use windlass_core::text::one_line;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::not_git;
+use crate::redact;
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(30), stdout: 1 << 20, when_full: Full::Fail };
 /// A file of the configuration is far smaller; what is larger is still read, to say so.
@@ -65,6 +67,12 @@ impl Checkout {
             Some(branch) if self.has(&branch)? => Ok(branch),
             Some(_) | None => Err(self.no_branch()?),
         }
+    }
+
+    /// Where `origin` lies, without whatever lets one in.
+    pub fn origin(&self) -> Result<Option<String>, CliError> {
+        let address = self.ask(&["remote", "get-url", "origin"])?;
+        Ok(address.map(|address| one_line(&redact::address(&address), 300)))
     }
 
     fn has(&self, branch: &str) -> Result<bool, CliError> {

@@ -71,6 +71,30 @@ fn line(line: &str) -> String {
     out
 }
 
+/// Where a repository lies, without whatever lets one in. What cannot be told apart is not shown.
+pub fn address(address: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+    let Some((scheme, rest)) = address.split_once("://").filter(|(scheme, _)| scheme.chars().all(plain))
+    else {
+        // `git@host:path` or a path; a program with arguments, or a password before the host, is something else.
+        let before = address.rsplit_once('@').map_or("", |(before, _)| before);
+        let strange = address.contains("::") || before.contains(':');
+        return if strange { GONE.to_owned() } else { address.to_owned() };
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (person, host) = host.rsplit_once('@').unwrap_or(("", host));
+    let port = if host.ends_with(']') { "" } else { host.rsplit_once(':').map_or("", |(_, port)| port) };
+    if !port.chars().all(|c| c.is_ascii_digit()) {
+        // A slash in a password: what was taken for a port is a part of it.
+        return format!("{scheme}://{GONE}");
+    }
+    // Over ssh the name says which account is meant; elsewhere it may itself be the key.
+    let person = person.split(':').next().filter(|name| scheme.ends_with("ssh") && !name.is_empty());
+    let person = person.map(|name| format!("{name}@")).unwrap_or_default();
+    format!("{scheme}://{person}{host}{path}")
+}
+
 fn is_name(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     // Tokens are also what a model reads, and their number is no secret.
@@ -84,6 +108,28 @@ fn is_word(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_says_where_and_never_how_to_get_in() {
+        for (address, shown) in [
+            ("https://github.com/you/repo.git", "https://github.com/you/repo.git"),
+            ("https://you:hush@github.com/you/repo", "https://github.com/you/repo"),
+            ("https://hush@github.com:8443/you/repo", "https://github.com:8443/you/repo"),
+            ("https://you:hu@sh@github.com/x", "https://github.com/x"),
+            ("https://you:hu/sh@github.com/x", "https://[redacted]"),
+            ("https://host/x?access_token=hush#hush", "https://host/x"),
+            ("https://host/@scope/x", "https://host/@scope/x"),
+            ("http://you:hush@[::1]/x", "http://[::1]/x"),
+            ("ssh://git:hush@host:22/x", "ssh://git@host:22/x"),
+            ("git@github.com:you/repo.git", "git@github.com:you/repo.git"),
+            ("you:hush@host:x", "[redacted]"),
+            ("ext::sh -c hush", "[redacted]"),
+            ("/srv/git/repo.git", "/srv/git/repo.git"),
+            ("file:///srv/git/repo.git", "file:///srv/git/repo.git"),
+        ] {
+            assert_eq!(super::address(address), shown, "{address}");
+        }
+    }
 
     #[test]
     fn secrets_go_and_the_rest_stays() {

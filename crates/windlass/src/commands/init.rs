@@ -16,6 +16,9 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Tolerance};
 use crate::view::InitReply;
 
+/// Where issues and changes live, as yet for everybody.
+const FORGE: &str = "embedded";
+
 /// Make this git checkout a project
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
@@ -68,7 +71,7 @@ fn begin(
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(file)),
         Err(source) => return Err(CliError::io("write", file, source)),
     }
-    Ok(reply(checkout, layout, choices.name, choices.branch, choices.ci, choices.agent.map(agent_word)))
+    reply(checkout, layout, choices.name, choices.branch, choices.ci, choices.agent.map(agent_word))
 }
 
 /// Somebody else has written the file already, as in a clone: only the state is missing.
@@ -82,7 +85,7 @@ fn adopt(context: &Context, checkout: &Checkout, args: &Args, file: &Path) -> Re
     project.make_state()?;
     let agent = project.config.agent.dev.as_ref().map(|agent| format!("{:?}", agent.kind).to_lowercase());
     let (branch, ci) = (project.config.branch.clone(), project.config.ci.command.clone());
-    Ok(reply(checkout, &project.layout, project.name(), branch, ci, agent))
+    reply(checkout, &project.layout, project.name(), branch, ci, agent)
 }
 
 fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices, CliError> {
@@ -133,7 +136,7 @@ fn reply(
     branch: String,
     ci: Option<String>,
     agent: Option<String>,
-) -> InitReply {
+) -> Result<InitReply, CliError> {
     let mut next = Vec::new();
     if ci.is_none() {
         next.push(format!("set `command` in [ci] of {FILE}: how is the project tested?"));
@@ -146,7 +149,7 @@ fn reply(
     ));
     next.push("windlass new \"…\"    write an issue".into());
     next.push("windlass up         start the factory".into());
-    InitReply {
+    Ok(InitReply {
         schema: crate::view::INIT_SCHEMA,
         project,
         root: checkout.root.display().to_string(),
@@ -155,20 +158,24 @@ fn reply(
         branch,
         ci,
         agent,
+        forge: FORGE,
+        remote: checkout.origin()?,
         next,
-    }
+    })
 }
 
 fn words(reply: &InitReply) -> String {
     let open = || "not set".to_owned();
+    let remote = reply.remote.as_ref().map(|remote| format!("; remote {remote}")).unwrap_or_default();
     let mut out = format!(
-        "project  {}\nfile     {}\nstate    {}\nbranch   {}\nci       {}\nagent    {}\n",
+        "project  {}\nfile     {}\nstate    {}\nbranch   {}\nci       {}\nagent    {}\nforge    {}{remote}\n",
         reply.project,
         reply.config,
         reply.state_dir,
         reply.branch,
         reply.ci.clone().unwrap_or_else(open),
-        reply.agent.clone().unwrap_or_else(open)
+        reply.agent.clone().unwrap_or_else(open),
+        reply.forge
     );
     for next in &reply.next {
         out.push_str(&format!("next     {next}\n"));

@@ -44,6 +44,10 @@ pub struct InitReply {
     pub ci: Option<String>,
     /// None: it has to be set before the factory can start.
     pub agent: Option<String>,
+    /// Where issues and changes live.
+    pub forge: &'static str,
+    /// Where `origin` lies, which is only read; without credentials.
+    pub remote: Option<String>,
     pub next: Vec<String>,
 }
 

@@ -26,6 +26,23 @@ fn a_checkout_becomes_a_project_and_only_one_file_is_written_there() {
     assert_eq!(machine.run(&["config", "check"]).code, 0);
 }
 
+#[test]
+fn a_remote_is_named_and_its_credentials_never() {
+    let machine = Machine::new();
+    machine.git(&["remote", "add", "origin", "https://ann:hush-hush@forge.example/ann/thing.git"]);
+    let ran = machine.run(&["init", "--yes", "--ci", "true", "--agent", "demo"]);
+    assert!(ran.out.contains("forge    embedded; remote https://forge.example/ann/thing.git\n"), "{ran:?}");
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(!said.contains("hush-hush") && !said.contains("ann:"), "{said}");
+    let alone = Machine::new();
+    let view = alone.json(&["init", "--yes", "--ci", "true", "--agent", "demo"]);
+    assert_eq!((&view["forge"], &view["remote"]), (&"embedded".into(), &serde_json::Value::Null));
+    let clone = Machine::new();
+    clone.git(&["remote", "add", "origin", "git@forge.example:ann/thing.git"]);
+    let view = clone.json(&["init", "--yes", "--ci", "true", "--agent", "demo"]);
+    assert_eq!(view["remote"], "git@forge.example:ann/thing.git");
+}
+
 /// A search path with git and a shell, and these programs besides.
 fn path_with(machine: &Machine, programs: &[&str]) -> String {
     let folder = machine.path("bin");
