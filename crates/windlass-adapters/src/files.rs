@@ -116,7 +116,7 @@ pub fn remove_tree(path: &Path) -> Result<(), FileError> {
 }
 
 /// A name next to `path` that nobody else uses.
-pub(crate) fn beside(path: &Path, word: &str) -> PathBuf {
+pub fn beside(path: &Path, word: &str) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -22,6 +22,7 @@ mod program;
 mod project;
 mod redact;
 mod text;
+mod tools;
 mod train;
 mod view;
 

@@ -27,6 +27,7 @@ pub struct Project {
     pub layout: Layout,
     user: String,
     search_path: String,
+    tools: Option<PathBuf>,
 }
 
 /// What a command can do with a configuration that is not valid.
@@ -46,12 +47,18 @@ pub struct Facts {
     name: String,
     root: PathBuf,
     search_path: String,
+    tools: Option<PathBuf>,
 }
 
 impl Facts {
     pub fn settings(&self, config: &Config) -> Result<Settings, CliError> {
         let exe = own_program()?;
-        let place = Place { project: &self.name, exe: &exe, search_path: &self.search_path };
+        let place = Place {
+            project: &self.name,
+            exe: &exe,
+            search_path: &self.search_path,
+            tools: self.tools.as_deref(),
+        };
         config.settings(place).map_err(|fault| fault.of_file(&self.root.join(config::FILE)))
     }
 }
@@ -97,6 +104,7 @@ impl Project {
             layout,
             user: around.user.clone(),
             search_path: around.search_path.clone(),
+            tools: tools_folder(context),
         })
     }
 
@@ -112,13 +120,23 @@ impl Project {
         &self.search_path
     }
 
+    /// Where programs are that we have installed; not known without a home.
+    pub fn tools(&self) -> Option<&Path> {
+        self.tools.as_deref()
+    }
+
     /// What the daemon works by.
     pub fn settings(&self) -> Result<Settings, CliError> {
         self.facts().settings(&self.config)
     }
 
     pub fn facts(&self) -> Facts {
-        Facts { name: self.name(), root: self.root.clone(), search_path: self.search_path.clone() }
+        Facts {
+            name: self.name(),
+            root: self.root.clone(),
+            search_path: self.search_path.clone(),
+            tools: self.tools.clone(),
+        }
     }
 
     /// To look only.
@@ -281,6 +299,11 @@ pub fn state_root(context: &Context) -> Result<PathBuf, CliError> {
             .next("set HOME")
     })?;
     Ok(base.join("windlass"))
+}
+
+/// Where programs are that we have installed, for all projects; not known without a home.
+pub fn tools_folder(context: &Context) -> Option<PathBuf> {
+    Some(state_root(context).ok()?.join("tools"))
 }
 
 /// The path without symlinks, as far as it exists: processes are found by it, so it must read the same everywhere.

@@ -1,5 +1,6 @@
 //! `windlass doctor`: looks at everything the factory needs, says what is wrong and what to do, and repairs what is safe.
 
+mod install;
 mod machine;
 mod project;
 mod state;
@@ -24,7 +25,8 @@ pub struct Args {
     /// Neither run the project's tests nor take an issue from end to end
     #[arg(long)]
     quick: bool,
-    /// Repair what is safe: permissions, processes that were left, workspaces that belong to nobody (saved first)
+    /// Repair what is safe: permissions, processes that were left, workspaces that belong to nobody (saved first); install a
+    /// missing Claude Code with npm (350 MB)
     #[arg(long)]
     fix: bool,
 }
@@ -48,7 +50,7 @@ pub fn look(context: &mut Context, quick: bool, repair: Repair) -> Result<Doctor
     let mut checks = machine::checks(context);
     match Project::find_with(context, Tolerance::Any) {
         Ok(project) => {
-            checks.extend(project::checks(context, &project, quick));
+            checks.extend(project::checks(context, &project, quick, repair));
             checks.extend(state::checks(&project, repair));
         }
         // Outside of any project there is still a machine to look at.

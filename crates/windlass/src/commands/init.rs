@@ -95,7 +95,7 @@ fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices
     if ci.is_none() && ask {
         ci = question("How is the project tested? (a shell command, empty for later)")?;
     }
-    let mut agent = args.agent.clone().or_else(|| guess::agent(&context.around));
+    let mut agent = args.agent.clone().or_else(|| guess::agent(context));
     if agent.is_none() && ask {
         let line =
             question("Which command starts your agent? (it reads its task from stdin, empty for later)")?;

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use windlass_adapters::agent::ClaudeOptions;
 use windlass_engine::{AgentKind, AgentSettings};
 
-use super::Time;
 use super::explain::Fault;
+use super::{Place, Time};
+use crate::{program, tools};
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -114,15 +115,25 @@ fn environment(key: &str, agent: &Agent) -> Result<BTreeMap<String, String>, Fau
 }
 
 /// The agents of the two roles, dev first.
-pub fn settings(agents: &Agents) -> Result<(AgentSettings, AgentSettings), Fault> {
+pub fn settings(agents: &Agents, place: Place<'_>) -> Result<(AgentSettings, AgentSettings), Fault> {
     let missing = || Fault::new("`agent.dev` is not set: which program does the work?");
     let dev = agents.dev.as_ref().ok_or_else(missing)?;
     let critic = agents.critic.as_ref().unwrap_or(dev);
-    Ok((agent("agent.dev", dev)?, agent("agent.critic", critic)?))
+    Ok((found("agent.dev", dev, place)?, found("agent.critic", critic, place)?))
 }
 
-fn agent(key: &str, agent: &Agent) -> Result<AgentSettings, Fault> {
-    Ok(AgentSettings { kind: kind(key, agent)?, env: environment(key, agent)? })
+/// Under its usual name Claude Code is taken from the PATH, or where we have installed it. One that is nowhere keeps its name,
+/// and whoever starts it says that it is missing.
+fn found(key: &str, agent: &Agent, place: Place<'_>) -> Result<AgentSettings, Fault> {
+    let mut kind = kind(key, agent)?;
+    if let AgentKind::ClaudeCode(options) = &mut kind
+        && options.binary == ClaudeOptions::default().binary
+        && program::find(place.search_path, &options.binary).is_none()
+        && let Some(own) = place.tools.and_then(tools::own_claude)
+    {
+        options.binary = own;
+    }
+    Ok(AgentSettings { kind, env: environment(key, agent)? })
 }
 
 fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {

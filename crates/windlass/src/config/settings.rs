@@ -15,6 +15,8 @@ pub struct Place<'a> {
     pub project: &'a str,
     pub exe: &'a Path,
     pub search_path: &'a str,
+    /// Where programs are that we have installed.
+    pub tools: Option<&'a Path>,
 }
 
 /// Whether a running factory takes a new value of this key; the others wait for its next start. What is taken is said
@@ -143,7 +145,7 @@ impl Config {
         let command = self.ci.command.clone().filter(|command| !command.trim().is_empty());
         let command =
             command.ok_or_else(|| Fault::new("`ci.command` is not set: how is the project tested?"))?;
-        let (dev, critic) = agent::settings(&self.agent)?;
+        let (dev, critic) = agent::settings(&self.agent, place)?;
         Ok(Settings {
             project: place.project.to_owned(),
             branch: self.branch.clone(),

@@ -14,7 +14,7 @@ use super::template::{AgentChoice, Choices};
 use super::*;
 
 fn place() -> Place<'static> {
-    Place { project: "p", exe: Path::new("/bin/windlass"), search_path: "/bin" }
+    Place { project: "p", exe: Path::new("/bin/windlass"), search_path: "/bin", tools: None }
 }
 
 fn fault(text: &str) -> Fault {

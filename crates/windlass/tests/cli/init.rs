@@ -44,7 +44,7 @@ fn a_remote_is_named_and_its_credentials_never() {
 }
 
 /// A search path with git and a shell, and these programs besides.
-fn path_with(machine: &Machine, programs: &[&str]) -> String {
+pub fn path_with(machine: &Machine, programs: &[&str]) -> String {
     let folder = machine.path("bin");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["git", "sh"] {

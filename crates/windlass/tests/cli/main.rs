@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod follow;
 mod init;
+mod install;
 mod issues;
 mod keep;
 mod look;

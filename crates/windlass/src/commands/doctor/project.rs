@@ -8,6 +8,7 @@ use windlass_adapters::git::{BareRepo, Git, Slot};
 use windlass_adapters::process::{Full, Limits, capture};
 use windlass_engine::{AgentKind, AgentSettings, room};
 
+use super::{Repair, install};
 use crate::config::CREDENTIALS;
 use crate::context::Context;
 use crate::error::CliError;
@@ -15,8 +16,10 @@ use crate::program;
 use crate::project::Project;
 use crate::view::Check;
 
-pub fn checks(context: &Context, project: &Project, quick: bool) -> Vec<Check> {
+pub fn checks(context: &Context, project: &Project, quick: bool, repair: Repair) -> Vec<Check> {
     let mut checks = vec![config(project)];
+    // First: the agents are then found where it went to.
+    checks.extend(install::claude(context, project, repair));
     checks.extend(agents(project));
     checks.extend(guards(project));
     if !quick && let Some(command) = &project.config.ci.command {
@@ -56,7 +59,7 @@ fn claude(role: &str, search_path: &str, options: &ClaudeOptions, agent: &AgentS
     let name = &options.binary;
     let Some(path) = program::find(search_path, name) else {
         let says = format!("{role}: there is no program `{name}` on the PATH");
-        return Check::fail("agent", says, "npm install -g @anthropic-ai/claude-code");
+        return Check::fail("agent", says, install::remedy());
     };
     let limits = Limits { time: Duration::from_secs(20), stdout: 1 << 12, when_full: Full::Fail };
     let mut asked = Command::new(&path);

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use crate::around::Around;
 use crate::config::{AgentChoice, CREDENTIALS};
-use crate::program;
+use crate::context::Context;
+use crate::{project, tools};
 
 /// An agent that is installed, with the variable that holds its key.
-pub fn agent(around: &Around) -> Option<AgentChoice> {
-    program::find(&around.search_path, "claude")?;
-    let key = CREDENTIALS.into_iter().find(|name| around.credentials.contains(name));
+pub fn agent(context: &Context) -> Option<AgentChoice> {
+    if !tools::has_claude(&context.around.search_path, project::tools_folder(context).as_deref()) {
+        return None;
+    }
+    let key = CREDENTIALS.into_iter().find(|name| context.around.credentials.contains(name));
     Some(AgentChoice::ClaudeCode { key: key.unwrap_or(CREDENTIALS[0]) })
 }
 
