@@ -1,10 +1,11 @@
 //! Crash cycles without end, and a machine that is full, read-only, locked, damaged or doubled.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use windlass_store::{EventQuery, Store};
 use windlass_testkit::sweep::{Ended, Scenario, Stage, calm, settled, soak};
 
 use crate::sweep::proof_program;
@@ -34,8 +35,13 @@ fn crash_cycles_leave_nothing_behind() {
 
 /// Starts a daemon that ends by itself when all is done.
 fn start(stage: &Stage) -> Child {
+    start_with(stage, &[])
+}
+
+fn start_with(stage: &Stage, env: &[(&str, &Path)]) -> Child {
     let log = std::fs::File::options().create(true).append(true).open(stage.path("daemon.log")).unwrap();
     let mut command = stage.command(&["up", "--foreground"]);
+    command.envs(env.iter().copied());
     command.env("WINDLASS_UNTIL_IDLE", "1").stdout(Stdio::null()).stderr(log).spawn().unwrap()
 }
 
@@ -81,6 +87,62 @@ fn a_daemon_that_was_asleep_while_another_took_over_is_fenced() {
     let last = stage.live(&[]);
     let report = settled(&mut stage, &calm, &last);
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
+}
+
+/// The machine's clock jumps two hours ahead and half an hour back while a critic reads: nobody is ended or late for it,
+/// and the same comes of it.
+#[test]
+fn a_clock_that_jumps_changes_nothing() {
+    let Some(program) = proof_program() else { return };
+    let Some(library) = faketime() else { return };
+    let scenario = Scenario::named("direct_push");
+    let calm = calm(&program, scenario);
+    let mut stage = Stage::new(&program, scenario);
+    let clock = stage.path("clock");
+    std::fs::write(&clock, "+0").unwrap();
+    let fake = [
+        ("LD_PRELOAD", library.as_path()),
+        ("FAKETIME_TIMESTAMP_FILE", clock.as_path()),
+        ("FAKETIME_NO_CACHE", Path::new("1")),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", Path::new("1")),
+    ];
+    let mut daemon = start_with(&stage, &fake);
+    wait("the critic", || stage.is(1, "AWAITING_CRITIC"));
+    for (jump, minutes) in [("+120m", 120), ("-30m", -30)] {
+        std::fs::write(&clock, jump).unwrap();
+        // Whatever it is told makes it look at everything.
+        stage.must(&["pause"]);
+        stage.must(&["resume"]);
+        let off = (minutes_of_newest_event(&stage) - minutes).abs();
+        assert!(off < 10, "the daemon's clock must have jumped by {minutes} minutes, it is {off} off");
+    }
+    stage.push_by_hand("by-hand");
+    stage.note("pushed");
+    wait("the end", || daemon.try_wait().unwrap().is_some());
+    assert!(daemon.wait().unwrap().success(), "{}", log(&stage));
+    stage.people_have_acted();
+    let last = stage.live(&[]);
+    let report = settled(&mut stage, &calm, &last);
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+}
+
+/// How far the time of the newest event is from ours.
+fn minutes_of_newest_event(stage: &Stage) -> i64 {
+    let query = EventQuery { limit: Some(1), newest_first: true, ..EventQuery::default() };
+    let newest = stage.store().events(&query).unwrap().remove(0).entry.at;
+    (newest.0 - windlass_engine::now().0) / 60_000
+}
+
+/// The library that gives a program another clock. Where everything must be proved, it must be there.
+fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    let found =
+        folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|library| library.is_file());
+    if found.is_none() {
+        assert!(std::env::var("CI").is_err(), "faketime is missing, and nothing may be skipped");
+        println!("SKIPPED: faketime is missing; ./check installs it");
+    }
+    found
 }
 
 /// R18: somebody holds the database for longer than we wait for it; nothing is lost.
