@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn regression_whoever_is_just_starting_is_seen_with_what_it_was_given() {
+    fn whoever_is_just_starting_is_seen_with_what_it_was_given() {
         for round in 0..200 {
             let value = format!("JUST_STARTED={round}");
             let mut child = Command::new("sleep")
