@@ -25,12 +25,15 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let provider = Provider::start().map_err(BenchError::io("start", place.root.as_path()))?;
     let setup = Setup { files: 20, parallel: 8, ci_slots: 1, dev: agents::dev(), critic: agents::critic() };
     let mut factory = Factory::new(place, &setup)?;
+    let key = factory.folder().join("key");
+    std::fs::write(&key, "bench\n").map_err(BenchError::io("write", &key))?;
     let config = factory.repo().join("windlass.toml");
     let text = format!(
         "name = \"bench\"\n[ci]\ncommand = \"true\"\n[guards]\nmin_free_memory_mb = 1\nmin_free_disk_mb = 1\n\
          [agent.dev]\nkind = \"claude-code\"\nbinary = {:?}\n\
-         env = {{ ANTHROPIC_API_KEY = \"bench\", ANTHROPIC_BASE_URL = {:?}, CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
+         env = {{ ANTHROPIC_API_KEY = \"file:{}\", ANTHROPIC_BASE_URL = {:?}, CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
         binary,
+        key.display(),
         provider.url("dev")
     );
     std::fs::write(&config, text).map_err(BenchError::io("write", &config))?;
