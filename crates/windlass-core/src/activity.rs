@@ -25,94 +25,42 @@ pub struct Activity {
 }
 
 impl Activity {
-    pub fn saw(&mut self, tool: &str, target: Option<&str>) {
+    pub fn saw(&mut self, act: Act, tool: &str, target: Option<&str>) {
         self.doing =
             Some(one_line(&format!("{tool} {}", target.unwrap_or_default()), 160).trim_end().to_owned());
-        if let (Kind::Write, Some(file)) = (kind(tool, target), target)
+        if let (Act::Write, Some(file)) = (act, target)
             && self.files.len() < MAX_FILES
             && !self.files.iter().any(|known| known == file)
         {
             self.files.push(file.to_owned());
         }
-        self.phase = match (kind(tool, target), self.phase) {
+        self.phase = match (act, self.phase) {
             // Who looks something up while it writes or tests has not gone back to the beginning.
-            (Kind::Read, None) => Some(WorkPhase::Investigation),
-            (Kind::Plan, None | Some(WorkPhase::Investigation)) => Some(WorkPhase::Planning),
-            (Kind::Write, _) => Some(WorkPhase::Implementation),
-            (Kind::Test, _) => Some(WorkPhase::Testing),
-            (Kind::Commit, _) => Some(WorkPhase::Completion),
-            (Kind::Read | Kind::Plan | Kind::Other, phase) => phase,
+            (Act::Look, None) => Some(WorkPhase::Investigation),
+            (Act::Plan, None | Some(WorkPhase::Investigation)) => Some(WorkPhase::Planning),
+            (Act::Write, _) => Some(WorkPhase::Implementation),
+            (Act::Test, _) => Some(WorkPhase::Testing),
+            (Act::Complete, _) => Some(WorkPhase::Completion),
+            (Act::Look | Act::Plan | Act::Other, phase) => phase,
         };
     }
 
     /// The work phase of a session whose task is in this state. Only an agent at work can know better than the state.
     pub fn work_phase(&self, state: &State) -> WorkPhase {
-        match state {
-            State::Dispatched | State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => {
-                self.phase.unwrap_or(WorkPhase::of(state))
-            }
-            State::AwaitingCi { .. }
-            | State::AwaitingCritic { .. }
-            | State::AwaitingSlot { .. }
-            | State::AwaitingHuman { .. }
-            | State::Limited { .. }
-            | State::Queued { .. }
-            | State::Merged { .. }
-            | State::Closed { .. }
-            | State::Abandoned { .. } => WorkPhase::of(state),
-        }
+        let seen = self.phase.filter(|_| state.holds_slot());
+        seen.unwrap_or(WorkPhase::of(state))
     }
 }
 
+/// What a use of a tool is for, in the words of the work and not of any agent program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Read,
+pub enum Act {
+    Look,
     Plan,
     Write,
     Test,
-    Commit,
+    Complete,
     Other,
-}
-
-fn kind(tool: &str, target: Option<&str>) -> Kind {
-    match tool {
-        "Read" | "Grep" | "Glob" | "LS" | "WebFetch" | "WebSearch" | "NotebookRead" => Kind::Read,
-        "TodoWrite" | "TaskCreate" | "EnterPlanMode" | "ExitPlanMode" => Kind::Plan,
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => Kind::Write,
-        "Bash" => command(target.unwrap_or_default()),
-        _ => Kind::Other,
-    }
-}
-
-/// The most telling part of a command line decides.
-fn command(line: &str) -> Kind {
-    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    if has(&["git commit", "WINDLASS_PHASE_FILE"]) {
-        Kind::Commit
-    } else if has(&["test", "pytest", "./check", "make check", "tox", "rspec", "phpunit", "ctest"]) {
-        Kind::Test
-    } else if has(&["sed -i", "git apply", "patch ", "tee ", "cat >", "cat <<"]) {
-        Kind::Write
-    } else if [
-        "ls",
-        "cat",
-        "grep",
-        "rg",
-        "find",
-        "head",
-        "tail",
-        "git log",
-        "git show",
-        "git diff",
-        "git status",
-    ]
-    .iter()
-    .any(|word| line.trim_start().starts_with(word))
-    {
-        Kind::Read
-    } else {
-        Kind::Other
-    }
 }
 
 /// How full a conversation is.
@@ -157,28 +105,30 @@ mod tests {
     fn the_phase_follows_the_tools() {
         let mut activity = Activity::default();
         let mut phases = Vec::new();
-        for (tool, target) in [
-            ("Grep", "todo"),
-            ("TodoWrite", ""),
-            ("Bash", "git status"),
-            ("Edit", "src/a.rs"),
-            ("Read", "src/b.rs"),
-            ("Edit", "src/a.rs"),
-            ("Bash", "cargo test -p a"),
-            ("Bash", "sleep 1"),
-            ("Write", "src/b.rs"),
-            ("Bash", "git add --all && git commit -m done"),
-            ("Read", "src/c.rs"),
+        for (act, target) in [
+            (Act::Look, "todo"),
+            (Act::Plan, ""),
+            (Act::Look, "git status"),
+            (Act::Write, "src/a.rs"),
+            (Act::Look, "src/b.rs"),
+            (Act::Write, "src/a.rs"),
+            (Act::Test, "cargo test -p a"),
+            (Act::Other, "sleep 1"),
+            (Act::Write, "src/b.rs"),
+            (Act::Complete, "git commit -m done"),
+            (Act::Look, "src/c.rs"),
         ] {
-            activity.saw(tool, Some(target));
+            activity.saw(act, "Tool", Some(target));
             phases.push(activity.phase.map_or("-", WorkPhase::word));
         }
         let expected = "investigation planning planning implementation implementation implementation testing testing \
                         implementation completion completion";
         assert_eq!(phases.join(" "), expected);
         assert_eq!(activity.files, ["src/a.rs", "src/b.rs"]);
-        assert_eq!(activity.doing.as_deref(), Some("Read src/c.rs"));
+        assert_eq!(activity.doing.as_deref(), Some("Tool src/c.rs"));
         assert_eq!(activity.work_phase(&State::Running { heard: None }), WorkPhase::Completion);
+        let waits = State::Limited { until: crate::time::Millis(1), what: "a limit".into() };
+        assert_eq!(activity.work_phase(&waits), WorkPhase::of(&waits), "only who works knows better");
     }
 
     #[test]

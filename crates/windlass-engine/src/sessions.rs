@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use windlass_adapters::agent::{self, Seen};
+use windlass_adapters::agent::{self, HookMeaning, Seen};
 use windlass_adapters::shim::client;
 use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
 use windlass_core::id::SessionId;
@@ -77,9 +77,9 @@ fn watch(papers: &Papers, look: &mut Look) {
     let identity = &mut look.identity;
     for seen in &papers.seen.0 {
         match seen {
-            Seen::Tool { name, target } => {
+            Seen::Tool { name, target, act } => {
                 let target = target.as_deref().map(|target| in_workspace(&identity.worktree_path, target));
-                identity.activity.saw(name, target);
+                identity.activity.saw(*act, name, target);
             }
             Seen::Context(tokens) => identity.context.tokens = *tokens,
             Seen::Window(tokens) => identity.context.window = Some(*tokens),
@@ -88,11 +88,13 @@ fn watch(papers: &Papers, look: &mut Look) {
     }
     identity.transcript_read = identity.transcript_read.max(papers.seen.1);
     for note in &papers.hooks.0 {
-        look.compacts |= note.hook == "PreCompact";
-        // One line for every tool would drown the log; the transcript has them.
-        if note.hook != "PostToolUse" {
-            look.hooks.push((note.hook.clone(), note.detail.clone()));
+        match note.means() {
+            HookMeaning::Compacts => look.compacts = true,
+            // One line for every tool would drown the log; the transcript has them.
+            HookMeaning::Tool => continue,
+            HookMeaning::Other => {}
         }
+        look.hooks.push((note.hook.clone(), note.detail.clone()));
     }
     identity.hooks_read = identity.hooks_read.max(papers.hooks.1);
 }

@@ -38,6 +38,26 @@ pub struct HookNote {
     pub detail: String,
 }
 
+/// What a hook means to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookMeaning {
+    /// The conversation is about to be shortened.
+    Compacts,
+    /// A tool was used.
+    Tool,
+    Other,
+}
+
+impl HookNote {
+    pub fn means(&self) -> HookMeaning {
+        match self.hook.as_str() {
+            "PreCompact" => HookMeaning::Compacts,
+            "PostToolUse" => HookMeaning::Tool,
+            _ => HookMeaning::Other,
+        }
+    }
+}
+
 /// The settings that have `windlass hook` called; its environment names the folder.
 pub fn settings(windlass: &Path) -> String {
     let quoted = windlass.to_string_lossy().replace('\'', "'\\''");

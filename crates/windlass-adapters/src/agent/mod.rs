@@ -6,14 +6,17 @@ mod context;
 mod demo;
 mod hooks;
 mod stream_json;
+mod tools;
 mod trouble;
 
 pub use claude::{ClaudeCode, ClaudeOptions};
 pub use command::Command;
 pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;
-pub use hooks::{HOOKS, HookNote, PROTOCOL, fired};
+pub use hooks::{HOOKS, HookMeaning, HookNote, PROTOCOL, fired};
 pub use trouble::{Trouble, trouble};
+
+use windlass_core::activity::Act;
 
 use crate::shim::Launch;
 
@@ -41,6 +44,7 @@ pub enum Seen {
     Tool {
         name: String,
         target: Option<String>,
+        act: Act,
     },
     /// How many tokens the conversation has, as its last request showed.
     Context(u64),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Seen, Usage};
+use super::{Seen, Usage, tools};
 
 /// Where a tool's input names what it works on, most telling first.
 const TARGETS: [&str; 6] = ["file_path", "path", "notebook_path", "command", "pattern", "url"];
@@ -40,9 +40,11 @@ fn block(block: &Value) -> Option<Seen> {
             block["text"].as_str().filter(|text| !text.is_empty()).map(|text| Seen::Said(text.to_owned()))
         }
         "tool_use" => {
+            let name = block["name"].as_str()?.to_owned();
             let target = TARGETS.iter().find_map(|key| block["input"][key].as_str());
+            let act = tools::act(&name, target);
             let target = target.map(|target| target.chars().take(TARGET_CHARS).collect());
-            Some(Seen::Tool { name: block["name"].as_str()?.to_owned(), target })
+            Some(Seen::Tool { name, target, act })
         }
         _ => None,
     }
@@ -79,6 +81,8 @@ fn micro(usd: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::activity::Act;
+
     use super::*;
 
     #[test]
@@ -102,7 +106,7 @@ mod tests {
         let expected = [
             Seen::ProviderSession("s-1".into()),
             Seen::Said("I look".into()),
-            Seen::Tool { name: "Read".into(), target: Some("src/a.rs".into()) },
+            Seen::Tool { name: "Read".into(), target: Some("src/a.rs".into()), act: Act::Look },
             Seen::Context(9),
             Seen::ProviderSession("s-1".into()),
             Seen::Usage(usage),

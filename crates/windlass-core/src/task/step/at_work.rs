@@ -255,20 +255,10 @@ fn context_warning(mut m: Move<'_>, urgency: Urgency) -> Result<Step, Stale> {
         }
         (_, Urgency::High) => {
             m.say(message::hand_off());
-            let feedback = match &m.task.state {
-                State::Revising { feedback, .. } => Some(feedback.clone()),
-                State::Dispatched
-                | State::Running { .. }
-                | State::HandingOff { .. }
-                | State::AwaitingCi { .. }
-                | State::AwaitingCritic { .. }
-                | State::AwaitingSlot { .. }
-                | State::AwaitingHuman { .. }
-                | State::Limited { .. }
-                | State::Queued { .. }
-                | State::Merged { .. }
-                | State::Closed { .. }
-                | State::Abandoned { .. } => None,
+            let feedback = if let State::Revising { feedback, .. } = &m.task.state {
+                Some(feedback.clone())
+            } else {
+                None
             };
             m.go(State::HandingOff { urgency, feedback })
         }

@@ -51,7 +51,7 @@ fn read(line: &str) -> Vec<(&'static str, String)> {
 fn words(seen: &Seen) -> Option<(&'static str, String)> {
     match seen {
         Seen::Said(text) => Some(("say", text.clone())),
-        Seen::Tool { name, target } => {
+        Seen::Tool { name, target, .. } => {
             let target = target.as_deref().map(|target| one_line(target, 200)).unwrap_or_default();
             Some(("tool", format!("{name} {target}").trim_end().to_owned()))
         }
