@@ -179,6 +179,12 @@ impl Effect {
         self.lane() == Lane::Work && !matches!(self, Self::StopSession { .. })
     }
 
+    /// Whether it is tried for as long as it takes: a build that could not be ended may still run, and nobody else may
+    /// have its slot.
+    pub fn is_never_given_up(&self) -> bool {
+        matches!(self, Self::StopBuild { .. })
+    }
+
     pub fn lane(&self) -> Lane {
         match self {
             Self::MakeWorkspace { .. }

@@ -69,11 +69,8 @@ impl Heart {
                 self.try_later(now, &order, error);
                 Ok(())
             }
-            // A build that could not be ended may still run: its slot is given to nobody until it is gone.
-            Outcome::Later { error } | Outcome::GiveUp { error }
-                if matches!(order.effect, Effect::StopBuild { .. }) =>
-            {
-                tracing::warn!(key = %order.key, error, "a build cannot be ended; its slot stays taken");
+            Outcome::Later { error } | Outcome::GiveUp { error } if order.effect.is_never_given_up() => {
+                tracing::warn!(key = %order.key, error, "tried for as long as it takes");
                 self.try_later(now, &order, error);
                 Ok(())
             }
