@@ -3,27 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
+mod tree;
+
+use tree::{root, rust_files};
 
 /// The text of every Rust file below `crates`.
 fn sources() -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut folders = vec![root().join("crates")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                texts.push(std::fs::read_to_string(path).unwrap());
-            }
-        }
-    }
-    texts
+    rust_files().into_iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 /// The names of all functions.

@@ -6,30 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod tree;
+
+use tree::{root, rust_files};
+
 /// Raised on purpose, in a commit that says which dependency was added and why.
 const MAX_LOCKED_PACKAGES: usize = 221;
 const MAX_LINES: usize = 500;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn rust_files() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join("crates")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    assert!(found.len() > 50, "the walk must see the crates");
-    found
-}
 
 /// windlass -> engine -> {store, adapters} -> core; the test kit drives the heart in a simulated world.
 #[test]
