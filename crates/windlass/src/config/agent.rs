@@ -7,6 +7,7 @@ use windlass_adapters::agent::ClaudeOptions;
 use windlass_engine::{AgentKind, AgentSettings};
 
 use super::explain::Fault;
+use super::reference;
 use super::{Place, Time};
 use crate::{program, tools};
 
@@ -66,52 +67,10 @@ pub fn check(agents: &Agents) -> Result<(), Fault> {
     for (key, agent) in [("agent.dev", &agents.dev), ("agent.critic", &agents.critic)] {
         if let Some(agent) = agent {
             kind(key, agent)?;
-            agent.env.iter().try_for_each(|(name, value)| not_a_secret(key, name, value))?;
+            reference::check(key, &agent.env)?;
         }
     }
     Ok(())
-}
-
-/// A file that is committed, shown and backed up is no place for a key.
-fn not_a_secret(key: &str, name: &str, value: &str) -> Result<(), Fault> {
-    let last = name.rsplit('_').next().unwrap_or_default().to_uppercase();
-    let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].contains(&last.as_str());
-    if !secret || value.is_empty() || Lies::read(value).is_some() {
-        return Ok(());
-    }
-    let said =
-        format!("`{key}.env.{name}` is a secret; write where it lies: \"env:{name}\" or \"file:PATH\"");
-    Err(Fault::new(said))
-}
-
-/// Where a value lies that is not written down.
-enum Lies<'a> {
-    Env(&'a str),
-    File(&'a str),
-}
-
-impl<'a> Lies<'a> {
-    fn read(value: &'a str) -> Option<Self> {
-        match value.split_once(':')? {
-            ("env", name) => Some(Self::Env(name)),
-            ("file", path) => Some(Self::File(path)),
-            (_, _) => None,
-        }
-    }
-}
-
-fn environment(key: &str, agent: &Agent) -> Result<BTreeMap<String, String>, Fault> {
-    let value = |(name, value): (&String, &String)| {
-        let found = match Lies::read(value) {
-            None => Some(value.clone()),
-            Some(Lies::Env(variable)) => std::env::var(variable).ok(),
-            Some(Lies::File(path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
-        };
-        let missing =
-            || Fault::new(format!("`{key}.env.{name}` is to come from `{value}`, and that is not there"));
-        Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
-    };
-    agent.env.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
 }
 
 /// The agents of the two roles, dev first.
@@ -133,7 +92,7 @@ fn found(key: &str, agent: &Agent, place: Place<'_>) -> Result<AgentSettings, Fa
     {
         options.binary = own;
     }
-    Ok(AgentSettings { kind, env: environment(key, agent)? })
+    Ok(AgentSettings { kind, env: reference::follow(key, &agent.env)? })
 }
 
 fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {

@@ -10,6 +10,7 @@ mod explain;
 mod host;
 pub mod keys;
 mod layers;
+mod reference;
 mod schema;
 mod settings;
 mod source;

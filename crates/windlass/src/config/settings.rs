@@ -7,7 +7,7 @@ use windlass_core::time::Span;
 use windlass_engine::{CiSettings, Guards, Settings};
 
 use super::explain::Fault;
-use super::{Config, agent};
+use super::{Config, agent, reference};
 
 /// What the factory needs besides the file.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     }
     name_of_ref("branch", &config.branch)?;
     name_of_ref("dispatch.branch_prefix", &format!("{}x", config.dispatch.branch_prefix))?;
+    reference::check("ci", &config.ci.env)?;
     agent::check(&config.agent)
 }
 
@@ -159,7 +160,7 @@ impl Config {
                 command,
                 slots: self.ci.slots,
                 keep: self.ci.keep.clone(),
-                env: self.ci.env.clone(),
+                env: reference::follow("ci", &self.ci.env)?,
             },
             guards: self.guards(),
             poll: self.dispatch.poll.0,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use windlass_adapters::agent::ClaudeOptions;
 use windlass_adapters::git::{BareRepo, Git, Slot};
 use windlass_adapters::process::{Full, Limits, capture};
+use windlass_adapters::{ci, files};
 use windlass_engine::{AgentKind, AgentSettings, room};
 
 use super::{Repair, install};
@@ -26,7 +27,7 @@ pub fn checks(context: &Context, project: &Project, quick: bool, repair: Repair)
         context
             .out
             .talk(&format!("running `{command}` on a clean checkout of `{}` …", project.config.branch));
-        checks.push(ci(project, command));
+        checks.push(tests(project, command));
     }
     checks
 }
@@ -124,7 +125,7 @@ fn guards(project: &Project) -> Vec<Check> {
 }
 
 /// The project's own tests, on main, as a build would run them.
-fn ci(project: &Project, command: &str) -> Check {
+fn tests(project: &Project, command: &str) -> Check {
     let remedy = "run it by hand in a fresh clone; every change is tested the same way";
     match run_ci(project, command) {
         Ok((0, _)) => Check::ok("ci", format!("`{command}` passes on `{}`", project.config.branch)),
@@ -136,22 +137,35 @@ fn ci(project: &Project, command: &str) -> Check {
     }
 }
 
+/// With the environment of a build, so that what passes here passes there.
 fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
-    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
+    let settings = project.settings()?;
     let folder = project.layout.state().join("doctor");
-    let slot = Slot::new(&folder, Vec::new())?;
-    let checkout = slot.check_out(&repo, &repo.main_tip(&project.config.branch)?)?;
-    let limit = u64::try_from(project.config.timeouts.ci.0.0).unwrap_or(0);
-    let limits = Limits { time: Duration::from_millis(limit), stdout: 1 << 16, when_full: Full::Fail };
-    let mut shell = Command::new("sh");
-    // What a long test says is thrown away by the shell; of its errors the beginning is kept.
-    shell.args(["-c", &format!("({command}) >/dev/null")]).current_dir(&checkout).env_clear();
-    shell.env("PATH", project.search_path()).env("HOME", &folder).env("CI", "true");
-    shell.envs(&project.config.ci.env);
+    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
+    let checkout =
+        Slot::new(&folder, Vec::new())?.check_out(&repo, &repo.main_tip(&project.config.branch)?)?;
+    let temp = folder.join("home/tmp");
+    files::private_dir(&temp)?;
+    let launch = ci::launch(&ci::Build {
+        // What a long test says is thrown away by the shell; of its errors the beginning is kept.
+        command: format!("({command}) >/dev/null"),
+        checkout,
+        folder: folder.clone(),
+        home: folder.join("home"),
+        temp,
+        search_path: settings.search_path,
+        env: settings.ci.env,
+        wall_limit_ms: settings.policy.limits.ci.0,
+        max_log_bytes: 1 << 16,
+    });
+    let limit = Duration::from_millis(u64::try_from(settings.policy.limits.ci.0).unwrap_or(0));
+    let limits = Limits { time: limit, stdout: 1 << 16, when_full: Full::Fail };
+    let mut shell = Command::new(&launch.argv[0]);
+    shell.args(&launch.argv[1..]).current_dir(&launch.cwd).env_clear().envs(&launch.env);
     let done = capture(&mut shell, None, &limits).map_err(|error| {
         CliError::new("ci", crate::exit::Exit::Failed, format!("`{command}` does not run to its end"))
             .because(error)
     })?;
-    windlass_adapters::files::remove_tree(&folder)?;
+    files::remove_tree(&folder)?;
     Ok((done.code(), String::from_utf8_lossy(&done.stderr).into_owned()))
 }

@@ -1,0 +1,86 @@
+//! Variables for programs: `env:NAME` and `file:PATH` say where a value lies, and a secret is never written down.
+
+use std::collections::BTreeMap;
+
+use super::explain::Fault;
+
+type Variables = BTreeMap<String, String>;
+
+/// Where a value lies that is not written down.
+enum Lies<'a> {
+    Env(&'a str),
+    File(&'a str),
+}
+
+impl<'a> Lies<'a> {
+    fn read(value: &'a str) -> Option<Self> {
+        match value.split_once(':')? {
+            ("env", name) => Some(Self::Env(name)),
+            ("file", path) => Some(Self::File(path)),
+            (_, _) => None,
+        }
+    }
+}
+
+/// A file that is committed, shown and backed up is no place for a key.
+pub fn check(table: &str, variables: &Variables) -> Result<(), Fault> {
+    for (name, value) in variables {
+        let last = name.rsplit('_').next().unwrap_or_default().to_uppercase();
+        let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].contains(&last.as_str());
+        if secret && !value.is_empty() && Lies::read(value).is_none() {
+            return Err(Fault::new(format!(
+                "`{table}.env.{name}` is a secret; write where it lies: \"env:{name}\" or \"file:PATH\""
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The values themselves. One that is not where it should lie is an error; one that is empty is left out.
+pub fn follow(table: &str, variables: &Variables) -> Result<Variables, Fault> {
+    let value = |(name, value): (&String, &String)| {
+        let found = match Lies::read(value) {
+            None => Some(value.clone()),
+            Some(Lies::Env(variable)) => std::env::var(variable).ok(),
+            Some(Lies::File(path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
+        };
+        let missing =
+            || Fault::new(format!("`{table}.env.{name}` is to come from `{value}`, and that is not there"));
+        Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
+    };
+    variables.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str, value: &str) -> Variables {
+        BTreeMap::from([(name.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn secrets_are_named_and_found_where_they_lie() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        std::fs::write(&key, "hush\n").unwrap();
+        let file = format!("file:{}", key.display());
+        assert_eq!(follow("ci", &one("A_KEY", &file)), Ok(one("A_KEY", "hush")));
+        assert_eq!(follow("ci", &one("URL", "http://x:1")), Ok(one("URL", "http://x:1")));
+        assert_eq!(follow("ci", &one("EMPTY_KEY", "")), Ok(Variables::new()));
+        for value in ["file:/nowhere/at/all", "env:NOT_SET_BY_ANYBODY"] {
+            let missing = follow("ci", &one("A_KEY", value)).unwrap_err().what;
+            assert!(missing.contains("`ci.env.A_KEY`") && missing.contains(value), "{missing}");
+        }
+        for (name, value, fine) in [
+            ("A_KEY", "sk-1", false),
+            ("npm_token", "x", false),
+            ("DB_PASSWORD", "x", false),
+            ("A_KEY", "env:A_KEY", true),
+            ("A_KEY", "", true),
+            ("KEYBOARD", "de", true),
+        ] {
+            assert_eq!(check("ci", &one(name, value)).is_ok(), fine, "{name}={value}");
+        }
+    }
+}
