@@ -40,3 +40,4 @@ pub use record::{Mirror, Order};
 pub use reload::{CONFIG_TROUBLE, ConfigTrouble};
 pub use sessions::{Look, digest as digest_session, look as look_at_session};
 pub use settings::{AgentKind, AgentSettings, CiSettings, Guards, Reloaded, Settings};
+pub use sweep::PAUSED;

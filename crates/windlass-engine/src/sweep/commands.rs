@@ -9,6 +9,7 @@ use windlass_store::{Op, PostedCommand, StoreError};
 
 use crate::heart::Heart;
 
+/// Under this key a person's wish to pause is kept.
 pub const PAUSED: &str = "paused";
 
 impl Heart {

@@ -7,7 +7,6 @@ use windlass_adapters::git::{BareRepo, Expect, Git, Swap};
 use windlass_adapters::shim::client;
 use windlass_core::build::BuildStatus;
 use windlass_core::id::{BuildId, TaskId};
-use windlass_core::session::IdentityStatus;
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, Which};
 
@@ -42,11 +41,17 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
     let now = windlass_engine::now();
-    let before = Millis(now.0.saturating_sub(args.keep.0));
-    let mut items = sessions(&project, &store, now, before, args.dry_run)?;
-    items.extend(builds(&project, &store, now, before, args.dry_run)?);
+    let broom = Broom {
+        before: Millis(now.0.saturating_sub(args.keep.0)),
+        now,
+        really: !args.dry_run,
+        project: &project,
+        store: &store,
+    };
+    let mut items = broom.sessions()?;
+    items.extend(broom.builds()?);
     if args.rescued {
-        items.extend(rescued(&project, &store, now, before, args.dry_run)?);
+        items.extend(broom.rescued()?);
     }
     let bytes = items.iter().filter_map(|item| item.bytes).sum();
     let view = Gc { schema: GC_SCHEMA, dry_run: args.dry_run, items, bytes };
@@ -54,82 +59,76 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn sessions(
-    project: &Project,
-    store: &dyn Store,
+struct Broom<'a> {
+    project: &'a Project,
+    store: &'a dyn Store,
     now: Millis,
+    /// What ended later is kept.
     before: Millis,
-    dry_run: bool,
-) -> Result<Vec<GcItem>, CliError> {
-    let mut items = Vec::new();
-    for identity in store.identities(Which::Ended)? {
-        let folder = project.layout.session(&identity.name);
-        let task_ended = store.task(&identity.task)?.is_none_or(|task| task.value.state.is_terminal());
-        let ended = match identity.status {
-            IdentityStatus::Active => false,
-            IdentityStatus::Terminated | IdentityStatus::Crashed => identity.last_seen < before,
-        };
-        if ended && task_ended && folder.is_dir() && !client::alive(&folder)? {
-            let why = format!("ended {} ago", age(now, identity.last_seen));
-            items.push(remove("session", &folder, why, dry_run)?);
-        }
-    }
-    Ok(items)
+    /// Or only said.
+    really: bool,
 }
 
-fn builds(
-    project: &Project,
-    store: &dyn Store,
-    now: Millis,
-    before: Millis,
-    dry_run: bool,
-) -> Result<Vec<GcItem>, CliError> {
-    let mut items = Vec::new();
-    for entry in std::fs::read_dir(project.layout.builds()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // One that the database does not know is somebody's who knows why.
-        let Some(build) = store.build(&BuildId::stored(&name))? else { continue };
-        let over = matches!(build.status, BuildStatus::Ended { .. });
-        let Some(at) = build.ended_at.filter(|at| over && *at < before) else { continue };
-        if !client::alive(&entry.path())? {
-            items.push(remove("build", &entry.path(), format!("ended {} ago", age(now, at)), dry_run)?);
+impl Broom<'_> {
+    fn sessions(&self) -> Result<Vec<GcItem>, CliError> {
+        let mut items = Vec::new();
+        for identity in self.store.identities(Which::Ended)? {
+            let task = self.store.task(&identity.task)?;
+            if task.is_none_or(|task| task.value.state.is_terminal()) && identity.last_seen < self.before {
+                let folder = self.project.layout.session(&identity.name);
+                items.extend(self.remove("session", &folder, identity.last_seen)?);
+            }
         }
+        Ok(items)
     }
-    Ok(items)
-}
 
-/// Work that was saved when its task was abandoned, once the task is long over.
-fn rescued(
-    project: &Project,
-    store: &dyn Store,
-    now: Millis,
-    before: Millis,
-    dry_run: bool,
-) -> Result<Vec<GcItem>, CliError> {
-    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
-    let mut items = Vec::new();
-    for (name, commit) in repo.list_refs("refs/windlass/rescue/")? {
-        let task = name.rsplit('/').next().unwrap_or_default();
-        let Some(task) = store.task(&TaskId::stored(task))? else { continue };
-        if !task.value.state.is_terminal() || task.value.since >= before {
-            continue;
+    fn builds(&self) -> Result<Vec<GcItem>, CliError> {
+        let mut items = Vec::new();
+        for entry in std::fs::read_dir(self.project.layout.builds()).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // One that the database does not know is somebody's who knows why.
+            let Some(build) = self.store.build(&BuildId::stored(&name))? else { continue };
+            let over = matches!(build.status, BuildStatus::Ended { .. });
+            if let Some(at) = build.ended_at.filter(|at| over && *at < self.before) {
+                items.extend(self.remove("build", &entry.path(), at)?);
+            }
         }
-        if !dry_run && let Swap::Lost { .. } = repo.delete_ref(&name, Expect::At(&commit))? {
-            continue;
-        }
-        let why = format!("its task ended {} ago; it was {commit}", age(now, task.value.since));
-        items.push(GcItem { kind: "rescue", name, bytes: None, why });
+        Ok(items)
     }
-    Ok(items)
-}
 
-fn remove(kind: &'static str, folder: &Path, why: String, dry_run: bool) -> Result<GcItem, CliError> {
-    let bytes = Some(size(folder));
-    if !dry_run {
-        files::remove_tree(folder)?;
+    /// Work that was saved when its task was abandoned, once the task is long over.
+    fn rescued(&self) -> Result<Vec<GcItem>, CliError> {
+        let repo = BareRepo::open(&Git::new(self.project.search_path()), &self.project.layout.repository())?;
+        let mut items = Vec::new();
+        for (name, commit) in repo.list_refs("refs/windlass/rescue/")? {
+            let task = name.rsplit('/').next().unwrap_or_default();
+            let Some(task) = self.store.task(&TaskId::stored(task))? else { continue };
+            if !task.value.state.is_terminal() || task.value.since >= self.before {
+                continue;
+            }
+            if self.really
+                && let Swap::Lost { .. } = repo.delete_ref(&name, Expect::At(&commit))?
+            {
+                continue;
+            }
+            let why = format!("its task ended {} ago; it was {commit}", age(self.now, task.value.since));
+            items.push(GcItem { kind: "rescue", name, bytes: None, why });
+        }
+        Ok(items)
     }
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(GcItem { kind, name, bytes, why })
+
+    /// Nothing for a folder that is gone, or in which somebody lives after all.
+    fn remove(&self, kind: &'static str, folder: &Path, ended: Millis) -> Result<Option<GcItem>, CliError> {
+        if !folder.is_dir() || client::alive(folder)? {
+            return Ok(None);
+        }
+        let bytes = Some(size(folder));
+        if self.really {
+            files::remove_tree(folder)?;
+        }
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Some(GcItem { kind, name, bytes, why: format!("ended {} ago", age(self.now, ended)) }))
+    }
 }
 
 /// Of all files below; what cannot be read counts nothing.

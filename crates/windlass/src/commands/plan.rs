@@ -9,7 +9,7 @@ use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::schedule::{self, Candidate, Hold, Situation};
 use windlass_core::task::Task;
 use windlass_core::time::{Millis, Span};
-use windlass_engine::room;
+use windlass_engine::{PAUSED, room};
 use windlass_store::Store;
 
 use crate::context::Context;
@@ -87,7 +87,7 @@ fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet
 }
 
 fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
-    if store.control("paused")?.is_some() {
+    if store.control(PAUSED)?.is_some() {
         return Ok(Some(Hold::Paused));
     }
     Ok(room::hold(project.config.guards(), project.layout.state()))

@@ -5,7 +5,7 @@ mod follow;
 use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
-use windlass_core::task::State;
+use windlass_core::task::{AbandonReason, State};
 use windlass_core::time::Span;
 use windlass_engine::Factory;
 
@@ -139,23 +139,16 @@ fn exit(ended: &Ended) -> Exit {
         Ended::TimeOver => Exit::Pending,
         Ended::FactoryGone => Exit::NotRunning,
         Ended::Asks => Exit::NeedsHuman,
-        Ended::Done(state) => match state.as_ref() {
-            State::Abandoned { reason: windlass_core::task::AbandonReason::Budget } => Exit::Limit,
-            State::Abandoned { .. } => Exit::WorkFailed,
-            State::Merged { .. }
-            | State::Closed { .. }
-            | State::Dispatched
-            | State::Running { .. }
-            | State::Revising { .. }
-            | State::HandingOff { .. }
-            | State::AwaitingCi { .. }
-            | State::AwaitingCritic { .. }
-            | State::AwaitingSlot { .. }
-            | State::AwaitingHuman { .. }
-            | State::Limited { .. }
-            | State::Queued { .. } => Exit::Ok,
+        Ended::Done(state) => match abandoned(state) {
+            Some(AbandonReason::Budget) => Exit::Limit,
+            Some(_) => Exit::WorkFailed,
+            None => Exit::Ok,
         },
     }
+}
+
+fn abandoned(state: &State) -> Option<&AbandonReason> {
+    if let State::Abandoned { reason } = state { Some(reason) } else { None }
 }
 
 fn span(text: &str) -> Result<Span, String> {
@@ -164,16 +157,14 @@ fn span(text: &str) -> Result<Span, String> {
 
 #[cfg(test)]
 mod tests {
-    use windlass_core::task::AbandonReason;
-
     use super::*;
 
     #[test]
     fn the_exit_code_says_how_it_ended() {
-        let abandoned = |reason| Ended::Done(Box::new(State::Abandoned { reason }));
+        let over = |reason| Ended::Done(Box::new(State::Abandoned { reason }));
         for (ended, code) in [
-            (abandoned(AbandonReason::Budget), 10),
-            (abandoned(AbandonReason::CiExhausted), 7),
+            (over(AbandonReason::Budget), 10),
+            (over(AbandonReason::CiExhausted), 7),
             (Ended::Asks, 6),
             (Ended::TimeOver, 8),
             (Ended::FactoryGone, 5),

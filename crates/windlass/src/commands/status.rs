@@ -20,8 +20,6 @@ use crate::train;
 use crate::view::{ConfigState, DaemonView, Host, Stamp, Status, TaskLine, Today, Working};
 
 const DAY: i64 = 86_400_000;
-/// Under this key the daemon keeps a person's wish to pause.
-const PAUSED: &str = "paused";
 
 /// Show what needs you, who works, what waits and what was done today
 #[derive(Debug, clap::Args)]
@@ -59,7 +57,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
             State::Merged { .. } | State::Closed { .. } | State::Abandoned { .. } => {}
         }
     }
-    let paused = store.control(PAUSED)?.is_some();
+    let paused = store.control(windlass_engine::PAUSED)?.is_some();
     let memory = train::memory(store)?;
     let ordered = train::ordered(&memory, &queued);
     let queue = ordered.iter().filter_map(|id| Some(TaskLine::of(&policy, queued.get(id)?)));

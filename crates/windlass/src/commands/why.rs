@@ -53,7 +53,7 @@ pub fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
         task: task.as_ref(),
         waits_for: &waits_for,
         daemon: daemon::look(project.layout.state())?,
-        paused: store.control("paused")?.is_some(),
+        paused: store.control(windlass_engine::PAUSED)?.is_some(),
         labels: &project.config.labels,
         queue: queue.as_ref(),
     };
