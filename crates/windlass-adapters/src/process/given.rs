@@ -97,7 +97,9 @@ mod tests {
     fn nobody_is_waited_for_who_has_no_environment_or_stays_a_fork() {
         let mut bare = Command::new("sleep").arg("60").env_clear().spawn().unwrap();
         let mut shell = Command::new("sh");
-        shell.args(["-c", "(read line; exit) & echo $!; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // In the background a shell reads nothing from its own input; by another number it does.
+        shell.args(["-c", "exec 3<&0; (read line <&3; exit) & echo $!; wait"]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut shell = shell.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
