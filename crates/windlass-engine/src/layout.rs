@@ -100,6 +100,15 @@ impl Layout {
         folder.strip_prefix("review-")?.parse().ok()
     }
 
+    /// What is known of the jobs that are done by the clock.
+    pub fn schedule(&self) -> PathBuf {
+        self.state.join("schedule")
+    }
+
+    pub fn backups(&self) -> PathBuf {
+        self.state.join("backups")
+    }
+
     pub fn queue_mirror(&self) -> PathBuf {
         self.state.join("merge-queue.json")
     }

@@ -29,6 +29,8 @@ pub struct Around {
     /// A person can be asked.
     pub asks: bool,
     pub color: ColorWish,
+    /// How wide a line may be: COLUMNS, or the terminal.
+    pub columns: Option<usize>,
 }
 
 /// What environment and terminal say about colours, before any flag.
@@ -62,6 +64,7 @@ impl Around {
                 forced: text("CLICOLOR_FORCE").is_some_and(|wish| wish != "0"),
                 terminal: std::io::stdout().is_terminal(),
             },
+            columns: columns(),
         })
     }
 }
@@ -71,6 +74,13 @@ impl ColorWish {
     pub fn colored(self) -> bool {
         !self.refused && (self.forced || self.terminal)
     }
+}
+
+/// Into a pipe everything goes, unless somebody says how wide it may be.
+fn columns() -> Option<usize> {
+    let said = text("COLUMNS").and_then(|columns| columns.trim().parse().ok());
+    let drawn = || ratatui::crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
+    said.or_else(|| std::io::stdout().is_terminal().then(drawn).flatten()).filter(|columns| *columns > 0)
 }
 
 /// By name, so that two runs say the same.

@@ -10,11 +10,12 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
+use windlass_core::time::Span;
 
 use crate::commands::{
     abandon, agents, attach, backup, close, comment, completions, config, cost, demo, demo_agent, doctor,
     down, events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan, queue,
-    report, resume, retry, run, service, shim, show, status, tell, tick, top, up, why,
+    report, resume, retry, run, schedule, service, shim, show, status, tell, tick, top, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -37,6 +38,18 @@ pub struct Globals {
     /// Print results and errors as JSON
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print what this jq program makes of the JSON; texts without quotes
+    #[arg(long, global = true, value_name = "PROGRAM")]
+    pub jq: Option<String>,
+    /// No colours; one record a line, its columns apart by tabs
+    #[arg(long, global = true, conflicts_with_all = ["json", "jq"])]
+    pub plain: bool,
+    /// Change nothing, only say what would be done
+    #[arg(short = 'n', long, global = true)]
+    pub dry_run: bool,
+    /// Wait no longer than this, such as 30m; then the exit code is 8
+    #[arg(long, global = true, value_name = "TIME", value_parser = Span::parse)]
+    pub timeout: Option<Span>,
     /// Run as if started in DIR
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
@@ -58,6 +71,13 @@ pub struct Globals {
     /// Never ask anything
     #[arg(long, global = true)]
     pub no_input: bool,
+}
+
+impl Globals {
+    /// Whether a program reads what we print.
+    pub fn for_programs(&self) -> bool {
+        self.json || self.jq.is_some()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -107,6 +127,7 @@ pub enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Tick(tick::Args),
+    Schedule(schedule::Args),
     Shim(shim::Args),
     Hook(hook::Args),
     DemoAgent(demo_agent::Args),
@@ -117,7 +138,7 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ExitCode> {
     let parsed =
         help::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
-        let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+        let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--jq");
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 // Nobody reads the help: then there is nothing left to do.

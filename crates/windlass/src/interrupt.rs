@@ -1,19 +1,24 @@
-//! Ctrl-C for one who only watches: it lets go, and ends nothing but itself.
+//! Ctrl-C for one who only watches, or the end of the time to watch: it lets go, and ends nothing but itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 
 #[derive(Debug)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    signal: Arc<AtomicBool>,
+    until: Option<Instant>,
+}
 
 impl Interrupt {
-    pub fn listen() -> Result<Self, CliError> {
+    pub fn listen(context: &Context) -> Result<Self, CliError> {
         let came = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             let code = i32::from(Exit::Interrupted.code());
@@ -24,10 +29,15 @@ impl Interrupt {
                     CliError::new("signals", Exit::Failed, "cannot listen to signals").because(source)
                 })?;
         }
-        Ok(Self(came))
+        let until = context.globals.timeout.map(|_| Instant::now() + context.patience(Duration::ZERO));
+        Ok(Self { signal: came, until })
     }
 
-    pub fn came(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// Whether to let go, and what that says to a script.
+    pub fn came(&self) -> Option<Exit> {
+        if self.signal.load(Ordering::Relaxed) {
+            return Some(Exit::Interrupted);
+        }
+        self.until.filter(|until| Instant::now() >= *until).map(|_| Exit::Pending)
     }
 }

@@ -15,7 +15,9 @@ mod daemon;
 mod demo;
 mod error;
 mod exit;
+mod house;
 mod interrupt;
+mod jq;
 mod leftovers;
 mod out;
 mod program;
@@ -54,7 +56,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(shown) => return shown,
     };
-    let report = Report { json: cli.globals.json };
+    let report = Report { json: cli.globals.for_programs() };
     let done = Context::new(cli.globals).and_then(|mut context| commands::run(&mut context, cli.command));
     match done {
         Ok(exit) => exit.into(),

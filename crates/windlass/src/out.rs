@@ -6,22 +6,35 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::jq::Filter;
 
 #[derive(Debug)]
 pub struct Out {
-    json: bool,
+    form: Form,
     quiet: bool,
     pub style: Style,
     stdout: BufWriter<Stdout>,
 }
 
+/// For whom results are.
+#[derive(Debug)]
+pub enum Form {
+    Words,
+    Json,
+    /// What a jq program makes of the JSON.
+    Filtered(Filter),
+}
+
 impl Out {
-    pub fn new(json: bool, quiet: bool, style: Style) -> Self {
-        Self { json, quiet, style, stdout: BufWriter::new(io::stdout()) }
+    pub fn new(form: Form, quiet: bool, style: Style) -> Self {
+        Self { form, quiet, style, stdout: BufWriter::new(io::stdout()) }
     }
 
     pub fn is_json(&self) -> bool {
-        self.json
+        match self.form {
+            Form::Json | Form::Filtered(_) => true,
+            Form::Words => false,
+        }
     }
 
     /// The result of a command: the view for programs, or the same in words.
@@ -30,7 +43,7 @@ impl Out {
         view: &T,
         words: impl FnOnce(Style) -> String,
     ) -> Result<(), CliError> {
-        if self.json {
+        if self.is_json() {
             self.record(view)?;
         } else {
             let words = words(self.style);
@@ -42,7 +55,16 @@ impl Out {
     /// One line of JSON.
     pub fn record<T: Serialize>(&mut self, view: &T) -> Result<(), CliError> {
         let line = serde_json::to_string(view).expect("a view is plain data with text as keys");
-        self.line(&line)
+        self.json_line(&line)
+    }
+
+    /// A record that is JSON already.
+    pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
+        let Form::Filtered(filter) = &self.form else { return self.line(json) };
+        for line in filter.lines(json)? {
+            self.line(&line)?;
+        }
+        Ok(())
     }
 
     pub fn line(&mut self, line: &str) -> Result<(), CliError> {
@@ -77,15 +99,41 @@ fn cannot_write(source: io::Error) -> CliError {
     CliError::new("output", Exit::Failed, "cannot write the result").because(source)
 }
 
-/// Colours, or none.
+/// How results look to people.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     colored: bool,
+    tables: Tables,
+}
+
+/// How columns are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// In line, as wide as they are.
+    Wide,
+    /// In line, and no wider than this.
+    Within(usize),
+    /// By tabs, for tools that read lines.
+    Tabs,
 }
 
 impl Style {
     pub fn new(colored: bool) -> Self {
-        Self { colored }
+        Self { colored, tables: Tables::Wide }
+    }
+
+    pub fn plain() -> Self {
+        Self { colored: false, tables: Tables::Tabs }
+    }
+
+    /// No line of a table is wider than this.
+    #[must_use]
+    pub fn fitting(self, columns: Option<usize>) -> Self {
+        Self { tables: columns.map_or(self.tables, Tables::Within), ..self }
+    }
+
+    pub fn tables(self) -> Tables {
+        self.tables
     }
 
     pub fn is_colored(self) -> bool {

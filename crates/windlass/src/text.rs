@@ -2,6 +2,7 @@
 
 use windlass_core::time::Millis;
 
+use crate::out::{Style, Tables};
 use crate::view::Stamp;
 
 /// `18m04s`, counted from `at` to `now`.
@@ -26,20 +27,64 @@ pub fn dollars(micro_usd: u64) -> f64 {
     micro_usd as f64 / 1e6
 }
 
-/// Rows with their columns in line, two spaces apart. The last column is as long as it is.
-pub fn table(indent: &str, rows: &[Vec<String>]) -> String {
+/// A column is not made narrower than this; what does not fit then is cut off at the end of the line.
+const NARROWEST: usize = 6;
+
+/// Rows with their columns in line, two spaces apart, or as the style wants them.
+pub fn table(style: Style, indent: &str, rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| seen(cell)).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let limit = match style.tables() {
+        Tables::Tabs => return rows.iter().map(|row| row.join("\t") + "\n").collect(),
+        Tables::Wide => usize::MAX,
+        Tables::Within(limit) => limit,
+    };
+    narrow(&mut widths, limit.saturating_sub(indent.len()));
     let mut text = String::new();
     for row in rows {
         let mut line = String::from(indent);
         for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', width + 2 - seen(cell)));
+            let cell = cut(cell, *width);
+            line.push_str(&cell);
+            line.extend(std::iter::repeat_n(' ', width + 2 - seen(&cell)));
         }
-        text.push_str(line.trim_end());
+        text.push_str(&cut(line.trim_end(), limit));
         text.push('\n');
+    }
+    text
+}
+
+/// Takes from the widest until all fit, or none is left that could give.
+fn narrow(widths: &mut [usize], limit: usize) {
+    let gaps = 2 * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > limit {
+        let Some(widest) = widths.iter_mut().max().filter(|width| **width > NARROWEST) else { return };
+        *widest -= 1;
+    }
+}
+
+/// The beginning that fits, with a sign that there was more. Colours stay, and end.
+fn cut(cell: &str, width: usize) -> String {
+    if seen(cell) <= width {
+        return cell.to_owned();
+    }
+    let (mut text, mut count, mut in_color, mut colored) = (String::new(), 0, false, false);
+    for c in cell.chars() {
+        let visible = !in_color && c != '\u{1b}';
+        if visible && count + 1 >= width {
+            break;
+        }
+        count += usize::from(visible);
+        colored |= c == '\u{1b}';
+        in_color = c == '\u{1b}' || (in_color && c != 'm');
+        text.push(c);
+    }
+    if width > 0 {
+        text.push('…');
+    }
+    if colored {
+        text.push_str("\u{1b}[0m");
     }
     text
 }
@@ -73,17 +118,28 @@ pub fn same_page(name: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::out::Style;
 
     #[test]
     fn columns_stand_in_line_with_and_without_colours() {
         let red = Style::new(true).red("b");
         let rows = [vec!["a".into(), red, "x".into()], vec!["long".into(), "bb".into(), "y".into()]];
-        let plain: Vec<String> = table(" ", &rows)
+        let plain: Vec<String> = table(Style::new(true), " ", &rows)
             .lines()
             .map(|line| line.replace("\u{1b}[31m", "").replace("\u{1b}[0m", ""))
             .collect();
         assert_eq!(plain, [" a     b   x", " long  bb  y"]);
+    }
+
+    #[test]
+    fn a_table_fits_the_screen_and_the_widest_gives_way_first() {
+        let red = Style::new(true).red("a rather long cell");
+        let rows = [vec!["#1".into(), red, "ok".into()], vec!["#12".into(), "short".into(), "fails".into()]];
+        let shown = |columns| table(Style::new(true).fitting(Some(columns)), "", &rows);
+        assert_eq!(shown(80), table(Style::new(true), "", &rows));
+        assert_eq!(shown(20).lines().map(seen).max(), Some(20));
+        assert!(shown(20).starts_with("#1   \u{1b}[31ma rathe…\u{1b}[0m  ok\n"), "{}", shown(20));
+        assert!(shown(5).lines().all(|line| seen(line) <= 5), "{}", shown(5));
+        assert_eq!(table(Style::plain(), "  ", &rows[1..]), "#12\tshort\tfails\n");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
         "Act",
         &["new", "run", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"],
     ),
-    ("Set", &["config"]),
+    ("Set", &["config", "schedule"]),
     ("Data", &["events", "export", "import", "backup", "gc", "report", "tick"]),
 ];
 

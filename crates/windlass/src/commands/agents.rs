@@ -131,7 +131,7 @@ fn words(style: Style, now: Millis, agents: &[AgentLine]) -> String {
     let mut rows = vec![HEADING.iter().map(|&word| style.faint(word)).collect()];
     rows.extend(agents.iter().map(|agent| row(style, now, agent)));
     let legend = LIGHTS.map(|light| named(Style::new(false), light)).join("  ");
-    format!("{}{}\n", table("", &rows), style.faint(&legend))
+    format!("{}{}\n", table(style, "", &rows), style.faint(&legend))
 }
 
 pub fn row(style: Style, now: Millis, agent: &AgentLine) -> Vec<String> {

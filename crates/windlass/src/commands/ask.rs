@@ -23,6 +23,12 @@ pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
     if let Some(issue) = issue {
         project.forge()?.issue(issue)?;
     }
+    if let Some(exit) =
+        context.would(format!("ask the factory to {}", wish(command)), issue.map(|issue| issue.0))?
+    {
+        return Ok(exit);
+    }
+    let patience = context.patience(PATIENCE);
     let store = project.client()?;
     let id = store.post_command(command, project.user(), windlass_engine::now())?;
     project.knock()?;
@@ -33,14 +39,29 @@ pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
             context.out.talk("the factory is down: windlass up");
             return Ok(Exit::NotRunning);
         }
-        Daemon::Up { .. } | Daemon::Unknown => match wait(&store, id)? {
+        Daemon::Up { .. } | Daemon::Unknown => match wait(&store, id, patience)? {
             Some(Answer::Done { what }) => what,
             Some(Answer::Refused { why }) => return Err(refused(&store, issue, why)?),
-            None => return Err(no_answer(id)),
+            None => return Err(no_answer(id, patience)),
         },
     };
     said(context, id, "done", text)?;
     Ok(Exit::Ok)
+}
+
+/// In words, as after "to".
+fn wish(command: &Command) -> String {
+    match command {
+        Command::Tell { issue, .. } => format!("tell the agent of {issue} this"),
+        Command::Retry { issue } => format!("try {issue} again"),
+        Command::Abandon { issue } => format!("abandon {issue}"),
+        Command::Pause => "start nothing new".into(),
+        Command::Resume => "take work again".into(),
+        Command::QueuePause { .. } => "land nothing".into(),
+        Command::QueueResume => "land again".into(),
+        Command::QueueFront { issue } => format!("land {issue} before its turn"),
+        Command::QueueDrop { issue } => format!("take {issue} out of the queue"),
+    }
 }
 
 fn said(context: &mut Context, command: i64, status: &'static str, text: String) -> Result<(), CliError> {
@@ -48,8 +69,8 @@ fn said(context: &mut Context, command: i64, status: &'static str, text: String)
     context.out.show(&view, |_| format!("{}\n", view.text))
 }
 
-fn wait(store: &dyn Store, id: i64) -> Result<Option<Answer>, CliError> {
-    let until = Instant::now() + PATIENCE;
+fn wait(store: &dyn Store, id: i64, patience: Duration) -> Result<Option<Answer>, CliError> {
+    let until = Instant::now() + patience;
     loop {
         let answer = store.command(id)?.and_then(|posted| posted.answer);
         if answer.is_some() || Instant::now() >= until {
@@ -73,9 +94,9 @@ fn refused(store: &dyn Store, issue: Option<IssueNumber>, why: String) -> Result
     })
 }
 
-fn no_answer(id: i64) -> CliError {
+fn no_answer(id: i64, patience: Duration) -> CliError {
     CliError::new("no-answer", Exit::Pending, "the factory has not answered yet")
-        .why(format!("command {id} is stored and still waits after {} s", PATIENCE.as_secs()))
+        .why(format!("command {id} is stored and still waits after {} s", patience.as_secs()))
         .next("windlass events -f --kind command_taken")
         .next("windlass logs    shows the daemon's own log")
 }

@@ -31,7 +31,7 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     // Before the first line: whoever has read one may let go.
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen(context)?;
     let project = Project::find(context)?;
     let issue = IssueNumber(args.issue);
     let agent = live(&project, &project.reader()?, issue)?;

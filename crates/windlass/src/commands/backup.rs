@@ -19,7 +19,11 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let to = context.around.cwd.join(&args.file);
-    project.reader()?.backup(&to)?;
+    let store = project.reader()?;
+    if let Some(exit) = context.would(format!("copy the database to {}", to.display()), None)? {
+        return Ok(exit);
+    }
+    store.backup(&to)?;
     let view = Reply::new(format!("copied to {}", to.display()), None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;
     Ok(Exit::Ok)

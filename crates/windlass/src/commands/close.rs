@@ -19,6 +19,10 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
+    project.forge()?.issue(IssueNumber(args.issue))?;
+    if let Some(exit) = context.would(format!("close #{}", args.issue), Some(args.issue))? {
+        return Ok(exit);
+    }
     project.forge()?.close_issue(IssueNumber(args.issue), windlass_engine::now())?;
     project.knock()?;
     let view = Reply::new("closed", Some(args.issue));

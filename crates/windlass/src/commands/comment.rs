@@ -25,6 +25,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         return Err(CliError::new("invalid", Exit::Usage, "there is nothing to write"));
     }
     let project = Project::find(context)?;
+    project.forge()?.issue(IssueNumber(args.issue))?;
+    if let Some(exit) = context.would(format!("comment on #{}", args.issue), Some(args.issue))? {
+        return Ok(exit);
+    }
     let now = windlass_engine::now();
     // A person who says the same twice means it: the key is new each time.
     let key = EffectKey::new(format!("person:{}:{}", now.0, std::process::id()));

@@ -87,7 +87,7 @@ fn words(style: Style, view: &Cost) -> String {
     rows.extend(view.rows.iter().map(row));
     let total = CostLine { key: "all".into(), ..view.total.clone() };
     rows.push(row(&total));
-    table("", &rows)
+    table(style, "", &rows)
 }
 
 fn row(line: &CostLine) -> Vec<String> {

@@ -14,6 +14,9 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{Project, state_root};
 
+/// Longer than it takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Watch real issues become real merges on a sample repository, without any set-up
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
@@ -34,9 +37,6 @@ pub struct Args {
     /// Remove the projects and states of earlier demos
     #[arg(long, conflicts_with_all = ["yes", "folder"])]
     clean: bool,
-    /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    timeout: u64,
     /// Milliseconds between two acts of the scripted agent
     #[arg(long, value_name = "MS", default_value_t = 60)]
     pace: u64,
@@ -55,7 +55,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     ));
     let stop = factory.stopper();
     let daemon = std::thread::spawn(move || factory.run());
-    let wishes = Wishes { answer: args.yes, patience: Duration::from_secs(args.timeout) };
+    let wishes = Wishes { answer: args.yes, patience: context.patience(PATIENCE) };
     let watched = Watcher::new(&project)?.follow(context, wishes, || daemon.is_finished());
     stop.down();
     let ended = daemon.join().unwrap_or(Ok(()));
@@ -130,7 +130,7 @@ fn clean(context: &mut Context) -> Result<Exit, CliError> {
         let folder = entry.path().join("todo");
         context.globals.dir = Some(folder.clone());
         if let Ok(project) = Project::find(context) {
-            super::down::end(&project)?;
+            super::down::end(&project, super::down::PATIENCE)?;
             remove(project.layout.state())?;
         }
         remove(&entry.path())?;

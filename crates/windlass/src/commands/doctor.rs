@@ -39,7 +39,7 @@ pub enum Repair {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
-    let repair = if args.fix { Repair::Safe } else { Repair::No };
+    let repair = if args.fix && !context.globals.dry_run { Repair::Safe } else { Repair::No };
     let view = look(context, args.quick, repair)?;
     context.out.show(&view, |style| words(style, &view))?;
     Ok(if view.failures == 0 { Exit::Ok } else { Exit::Failed })
@@ -86,5 +86,5 @@ fn words(style: Style, view: &Doctor) -> String {
     };
     let rows: Vec<Vec<String>> = view.checks.iter().map(row).collect();
     let sum = format!("{} ok · {} warnings · {} failures", view.ok, view.warnings, view.failures);
-    format!("{}{sum}\n", table("", &rows))
+    format!("{}{sum}\n", table(style, "", &rows))
 }

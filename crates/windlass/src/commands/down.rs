@@ -18,7 +18,7 @@ use crate::project::{Project, Tolerance};
 use crate::view::{DownReply, Stamp};
 
 /// Agents may take a minute to save their work.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 /// How long an ended process may take to be gone.
 const GONE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -32,7 +32,10 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     let project = Project::find_with(context, Tolerance::Any)?;
     // Only to say so if there is no state at all.
     drop(project.reader()?);
-    let was_running = end(&project)?;
+    if context.globals.dry_run {
+        return foresee(context, &project);
+    }
+    let was_running = end(&project, context.patience(PATIENCE))?;
     if !was_running {
         context.out.talk("the factory was not running");
     }
@@ -41,13 +44,23 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
+fn foresee(context: &mut Context, project: &Project) -> Result<Exit, CliError> {
+    let state = project.layout.state();
+    let processes = find(state)?.len();
+    let what = match daemon::look(state)? {
+        Daemon::Down => format!("keep the factory down, and end {processes} processes"),
+        Daemon::Up { .. } | Daemon::Unknown => format!("end the daemon and {processes} processes"),
+    };
+    Ok(context.would(what, None)?.unwrap_or(Exit::Ok))
+}
+
 /// Ends the daemon if there is one, then all that it left; fails unless nothing is left. Says whether there was one.
-pub fn end(project: &Project) -> Result<bool, CliError> {
+pub fn end(project: &Project, patience: Duration) -> Result<bool, CliError> {
     let state = project.layout.state();
     write_mark(project)?;
     let was_running = daemon::look(state)? != Daemon::Down;
     if was_running {
-        end_daemon(state)?;
+        end_daemon(state, patience)?;
     }
     end_leftovers(state)?;
     Ok(was_running)
@@ -59,10 +72,10 @@ fn write_mark(project: &Project) -> Result<(), CliError> {
     Ok(files::write_atomic(&project.layout.down_mark(), text.as_bytes())?)
 }
 
-fn end_daemon(state: &Path) -> Result<(), CliError> {
-    let until = Instant::now() + PATIENCE;
+fn end_daemon(state: &Path, patience: Duration) -> Result<(), CliError> {
+    let until = Instant::now() + patience;
     // One that is only starting is met when it has started.
-    let seen = daemon::wait(state, PATIENCE, |seen| seen != Daemon::Unknown)?;
+    let seen = daemon::wait(state, patience, |seen| seen != Daemon::Unknown)?;
     if let Daemon::Up { pid } = seen {
         let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(ProcessId::of);
         let sent = pid.map_or(Ok(false), |pid| pid.signal(Signal::USR1));
@@ -75,7 +88,7 @@ fn end_daemon(state: &Path) -> Result<(), CliError> {
         Daemon::Up { pid } => {
             let pid = pid.map_or_else(|| "unknown".into(), |pid| pid.to_string());
             Err(CliError::new("still-up", Exit::Pending, format!("the daemon with pid {pid} has not ended"))
-                .why(format!("{} s have passed", PATIENCE.as_secs()))
+                .why(format!("{} s have passed", patience.as_secs()))
                 .next("windlass logs"))
         }
         Daemon::Unknown => {

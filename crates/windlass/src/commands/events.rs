@@ -45,7 +45,7 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     // Before the first line: whoever has read one may let go.
-    let interrupt = args.follow.then(Interrupt::listen).transpose()?;
+    let interrupt = args.follow.then(|| Interrupt::listen(context)).transpose()?;
     let store = Project::find(context)?.reader()?;
     let mut query = EventQuery {
         since: args.since.unwrap_or(0),
@@ -84,7 +84,7 @@ fn print(store: &SqliteStore, query: &EventQuery, out: &mut Out) -> Result<(), C
     };
     if out.is_json() {
         store.for_each_raw_event(query, &mut |event| {
-            shown = out.line(&raw_line(&event));
+            shown = out.json_line(&raw_line(&event));
             go_on(&shown)
         })?;
     } else {
@@ -103,7 +103,10 @@ fn follow(
     out: &mut Out,
     interrupt: &Interrupt,
 ) -> Result<Exit, CliError> {
-    while !interrupt.came() {
+    loop {
+        if let Some(exit) = interrupt.came() {
+            return Ok(exit);
+        }
         let last = store.last_seq()?;
         if last > query.since {
             query.until = Some(last);
@@ -112,7 +115,6 @@ fn follow(
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(Exit::Interrupted)
 }
 
 fn show(out: &mut Out, event: &LoggedEvent) -> Result<(), CliError> {

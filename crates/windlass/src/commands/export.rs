@@ -32,6 +32,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         }
         Some(file) => {
             let to = context.around.cwd.join(file);
+            if let Some(exit) = context.would(format!("write {}", to.display()), None)? {
+                return Ok(exit);
+            }
             write(&store, &to)?;
             let view = Reply::new(format!("written to {}", to.display()), None);
             context.out.show(&view, |_| format!("{}\n", view.what))?;

@@ -13,6 +13,7 @@ use windlass_store::{Store, Which};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::out::Style;
 use crate::project::Project;
 use crate::text::{age, table};
 use crate::view::{GC_SCHEMA, Gc, GcItem};
@@ -26,37 +27,34 @@ Examples:
   windlass gc --keep 14d
   windlass gc --rescued          also work of abandoned tasks that was saved in git")]
 pub struct Args {
-    /// How long ended things are kept
-    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = span)]
-    keep: Span,
+    /// How long ended things are kept; `keep.ended` of the configuration if not given
+    #[arg(long, value_name = "TIME", value_parser = Span::parse)]
+    keep: Option<Span>,
     /// Also what was saved of abandoned work below refs/windlass/rescue
     #[arg(long)]
     rescued: bool,
-    /// Only say what would go
-    #[arg(short = 'n', long)]
-    dry_run: bool,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
+    let keep = args.keep.unwrap_or(project.config.keep.ended.0);
+    let view = sweep(&project, keep, args.rescued, !context.globals.dry_run)?;
+    context.out.show(&view, |style| words(style, &view))?;
+    Ok(Exit::Ok)
+}
+
+/// Removes what has ended longer ago than `keep`; or, if not `really`, only says what that would be.
+pub fn sweep(project: &Project, keep: Span, rescued: bool, really: bool) -> Result<Gc, CliError> {
     let store = project.reader()?;
     let now = windlass_engine::now();
-    let broom = Broom {
-        before: Millis(now.0.saturating_sub(args.keep.0)),
-        now,
-        really: !args.dry_run,
-        project: &project,
-        store: &store,
-    };
+    let broom = Broom { before: Millis(now.0.saturating_sub(keep.0)), now, really, project, store: &store };
     let mut items = broom.sessions()?;
     items.extend(broom.builds()?);
-    if args.rescued {
+    if rescued {
         items.extend(broom.rescued()?);
     }
     let bytes = items.iter().filter_map(|item| item.bytes).sum();
-    let view = Gc { schema: GC_SCHEMA, dry_run: args.dry_run, items, bytes };
-    context.out.show(&view, |_| words(&view))?;
-    Ok(Exit::Ok)
+    Ok(Gc { schema: GC_SCHEMA, dry_run: !really, items, bytes })
 }
 
 struct Broom<'a> {
@@ -147,17 +145,18 @@ fn size(folder: &Path) -> u64 {
     bytes
 }
 
-fn words(view: &Gc) -> String {
+fn words(style: Style, view: &Gc) -> String {
     let row = |item: &GcItem| {
         let bytes = item.bytes.map_or_else(|| "-".into(), |bytes| format!("{} kB", bytes / 1_000));
         vec![item.kind.to_owned(), item.name.clone(), bytes, item.why.clone()]
     };
-    let done = if view.dry_run { "would be removed" } else { "removed" };
-    let mut out = table("", &view.items.iter().map(row).collect::<Vec<_>>());
-    out.push_str(&format!("{} {done}, {} kB\n", view.items.len(), view.bytes / 1_000));
+    let mut out = table(style, "", &view.items.iter().map(row).collect::<Vec<_>>());
+    out.push_str(&format!("{}\n", sum(view)));
     out
 }
 
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
+/// All of it in one line.
+pub fn sum(view: &Gc) -> String {
+    let done = if view.dry_run { "would be removed" } else { "removed" };
+    format!("{} {done}, {} kB", view.items.len(), view.bytes / 1_000)
 }

@@ -36,6 +36,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         let path = context.around.cwd.join(&args.file);
         Box::new(BufReader::new(File::open(&path).map_err(|source| CliError::io("open", &path, source))?))
     };
+    if let Some(exit) = context.would(format!("read {}", args.file.display()), None)? {
+        return Ok(exit);
+    }
     let rows = SqliteStore::import(project.layout.state(), &mut from)?;
     project.knock()?;
     let view = Reply::new(format!("{rows} records were read"), None);

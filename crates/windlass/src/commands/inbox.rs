@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::house::{Job, Ledger};
 use crate::out::Style;
 use crate::project::Project;
 use crate::text::{age, from_now};
@@ -137,6 +138,13 @@ fn of_factory(project: &Project, store: &dyn Store) -> Result<Vec<InboxItem>, Cl
     let trouble = store.control(CONFIG_TROUBLE)?.and_then(|text| serde_json::from_str(&text).ok());
     if let Some(ConfigTrouble { refused: Some(why), .. }) = trouble {
         items.push(item("config", "an edit is not in force", why, "windlass config check"));
+    }
+    for job in Job::ALL {
+        let known = Ledger::of(&project.layout, job).read()?;
+        if let Some(last) = known.and_then(|known| known.last).filter(|last| last.failed) {
+            let next = format!("windlass schedule run {}", job.name());
+            items.push(item("schedule", &format!("`{}` failed", job.name()), last.says, &next));
+        }
     }
     let waiting = store.waiting_commands()?.len();
     if waiting > 0 && daemon::look(project.layout.state())? == Daemon::Down {

@@ -51,6 +51,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     } else {
         begin(context, &checkout, args, &file, &layout)?
     };
+    if context.globals.dry_run {
+        context.out.talk("nothing was written: this is what would be");
+    }
     context.out.show(&reply, |_| words(&reply))?;
     Ok(Exit::Ok)
 }
@@ -64,6 +67,10 @@ fn begin(
     layout: &Layout,
 ) -> Result<InitReply, CliError> {
     let choices = choose(context, checkout, args)?;
+    if context.globals.dry_run {
+        let Choices { name, branch, ci, agent } = choices;
+        return reply(checkout, layout, name, branch, ci, agent.map(agent_word));
+    }
     project::make_state(&checkout.search_path, &checkout.root, layout, &choices.branch)?;
     let written = OpenOptions::new().write(true).create_new(true).open(file);
     match written.and_then(|mut opened| opened.write_all(choices.file().as_bytes())) {
@@ -82,7 +89,9 @@ fn adopt(context: &Context, checkout: &Checkout, args: &Args, file: &Path) -> Re
         return Err(exists(file));
     }
     let project = Project::open(context, checkout.root.clone(), layout, Tolerance::None)?;
-    project.make_state()?;
+    if !context.globals.dry_run {
+        project.make_state()?;
+    }
     let agent = project.config.agent.dev.as_ref().map(|agent| format!("{:?}", agent.kind).to_lowercase());
     let (branch, ci) = (project.config.branch.clone(), project.config.ci.command.clone());
     reply(checkout, &project.layout, project.name(), branch, ci, agent)

@@ -32,7 +32,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let query = IssueQuery { filter, labels: args.labels.clone(), updated_since: None };
     let issues = list(&project, &project.reader()?, &query)?;
     let view = Issues { schema: crate::view::ISSUES_SCHEMA, issues };
-    context.out.show(&view, |style| text::table("", &rows(style, &view.issues)))?;
+    context.out.show(&view, |style| text::table(style, "", &rows(style, &view.issues)))?;
     if view.issues.is_empty() {
         context.out.talk("no issues; windlass new \"…\" writes one");
     }

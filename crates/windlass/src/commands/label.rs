@@ -34,6 +34,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let forge = project.forge()?;
     let (issue, now) = (IssueNumber(args.issue), windlass_engine::now());
+    forge.issue(issue)?;
+    let what = format!("put [{}] on {issue} and take [{}] off", add.join(", "), remove.join(", "));
+    if let Some(exit) = context.would(what, Some(args.issue))? {
+        return Ok(exit);
+    }
     if !add.is_empty() {
         forge.add_labels(issue, &add, now)?;
     }

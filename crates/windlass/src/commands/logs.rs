@@ -69,7 +69,7 @@ struct Source {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     // Before the first line: whoever has read one may let go.
-    let interrupt = args.follow.then(Interrupt::listen).transpose()?;
+    let interrupt = args.follow.then(|| Interrupt::listen(context)).transpose()?;
     let project = Project::find(context)?;
     let out = &mut context.out;
     match args.issue {
@@ -87,11 +87,13 @@ fn of_daemon(
     let mut source = Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file()));
     source.begin(args, out)?;
     let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
-    while !interrupt.came() {
+    loop {
+        if let Some(exit) = interrupt.came() {
+            return Ok(exit);
+        }
         std::thread::sleep(PAUSE);
         source.go_on(args, out)?;
     }
-    Ok(Exit::Interrupted)
 }
 
 /// What an issue's agent, critic or build says; with an interrupt until the task ends or it comes.
@@ -111,14 +113,16 @@ pub fn of_issue(
         None => return Err(nothing(issue, args)),
     }
     let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
-    while !interrupt.came() {
+    loop {
+        if let Some(exit) = interrupt.came() {
+            return Ok(exit);
+        }
         let Some(task) = project::task_of(&store, issue)? else { return Ok(Exit::Ok) };
         if !go_on(project, &store, args, &task, &mut source, out)? {
             return Ok(Exit::Ok);
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(Exit::Interrupted)
 }
 
 /// One look; says whether more may come. Another session of the task is followed from its first line.

@@ -44,6 +44,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 }
 
 fn write_all(context: &mut Context, program: &clap::Command, dir: &Path) -> Result<Exit, CliError> {
+    if let Some(exit) = context.would(format!("write pages into {}", dir.display()), None)? {
+        return Ok(exit);
+    }
     std::fs::create_dir_all(dir).map_err(|source| CliError::io("make", dir, source))?;
     let shown = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
     let mut written = 0;

@@ -33,6 +33,7 @@ pub mod report;
 pub mod resume;
 pub mod retry;
 pub mod run;
+pub mod schedule;
 pub mod service;
 pub mod shim;
 pub mod show;
@@ -49,6 +50,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
+    if context.globals.dry_run && matches!(command, Command::Demo(_) | Command::Tick(_) | Command::Top(_)) {
+        let error = CliError::new("usage", Exit::Usage, "nobody knows beforehand what this command will do");
+        return Err(error.next("windlass plan    says which issues would be taken"));
+    }
     match command {
         Command::Init(args) => init::run(context, &args),
         Command::Demo(args) => demo::run(context, &args),
@@ -88,6 +93,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Completions(args) => completions::run(context, &args),
         Command::Man(args) => man::run(context, &args),
         Command::Tick(args) => tick::run(context, &args),
+        Command::Schedule(args) => schedule::run(context, &args),
         Command::Shim(args) => shim::run(context, &args),
         Command::Hook(args) => hook::run(context, &args),
         Command::DemoAgent(args) => demo_agent::run(context, &args),

@@ -49,6 +49,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     if !args.no_backlog && !labels.contains(backlog) {
         labels.push(backlog.clone());
     }
+    let what = format!("write the issue `{}`, labelled {}", args.title, labels.join(", "));
+    if let Some(exit) = context.would(what, None)? {
+        return Ok(exit);
+    }
     let new =
         NewIssue { title: args.title.clone(), body, labels, author: project.user().to_owned(), key: None };
     let issue = project.forge()?.create_issue(&new, windlass_engine::now())?;

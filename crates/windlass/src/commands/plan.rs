@@ -134,7 +134,7 @@ fn words(style: Style, view: &Plan) -> String {
                 vec![style.bold(heading), format!("#{}", line.issue), title, line.says.clone()]
             })
             .collect();
-        out.push_str(&table("", &rows));
+        out.push_str(&table(style, "", &rows));
     }
     if view.take.is_empty() && view.goes_on.is_empty() {
         writeln!(out, "nothing would be started").expect("a String takes all");

@@ -46,6 +46,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         )
         .next("choose another name"));
     }
+    if let Some(exit) = context.would(format!("write {}", folder.display()), None)? {
+        return Ok(exit);
+    }
     let findings = doctor::look(context, true, Repair::No)?;
     files::private_dir(&folder)?;
     let redactor = redactor(context, &project);

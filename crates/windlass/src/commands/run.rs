@@ -6,7 +6,6 @@ use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
 use windlass_core::task::{AbandonReason, State};
-use windlass_core::time::Span;
 use windlass_engine::Factory;
 
 use crate::context::Context;
@@ -36,20 +35,25 @@ pub struct Args {
     /// Show how it goes until it has ended
     #[arg(long)]
     watch: bool,
-    /// Watch no longer than this, such as 30m
-    #[arg(long, value_name = "TIME", requires = "watch", value_parser = span)]
-    timeout: Option<Span>,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
-    let interrupt = args.watch.then(Interrupt::listen).transpose()?;
+    let interrupt = args.watch.then(|| Interrupt::listen(context)).transpose()?;
+    if interrupt.is_none() && context.globals.timeout.is_some() {
+        return Err(CliError::new("usage", Exit::Usage, "without --watch there is nothing to wait for"));
+    }
     let project = Project::find(context)?;
     let number = IssueNumber(args.issue);
     let issue = project.forge()?.issue(number)?;
-    mark(&project, &issue)?;
+    let missing = unmarked(&project, &issue)?;
+    let labels = if missing.is_empty() { String::new() } else { format!(", with {}", missing.join(", ")) };
+    if let Some(exit) = context.would(format!("have {number} worked on next{labels}"), Some(args.issue))? {
+        return Ok(exit);
+    }
+    mark(&project, number, &missing)?;
     let seen = daemon::look_twice(project.layout.state())?;
     let Some(interrupt) = interrupt else { return leave(context, number, seen) };
-    let follower = Follower::new(&project, number, args.timeout)?;
+    let follower = Follower::new(&project, number)?;
     let ended = match seen {
         Daemon::Up { .. } | Daemon::Unknown => follower.follow(context, &interrupt, || false)?,
         Daemon::Down => alone(context, &project, follower, &interrupt)?,
@@ -58,8 +62,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     Ok(exit(&ended))
 }
 
-/// Marks it as work that comes first. What holds it back otherwise stays, and is said by `why`.
-fn mark(project: &Project, issue: &Issue) -> Result<(), CliError> {
+/// The labels that it lacks to be work that comes first.
+fn unmarked(project: &Project, issue: &Issue) -> Result<Vec<String>, CliError> {
     let number = issue.number;
     let task = project::task_of(&project.reader()?, number)?;
     if let Some(task) = task.filter(|task| task.state.is_terminal()) {
@@ -76,9 +80,14 @@ fn mark(project: &Project, issue: &Issue) -> Result<(), CliError> {
     }
     let labels = &project.config.labels;
     let wanted = [labels.backlog.as_str(), labels.priority.as_str()];
-    let missing: Vec<&str> = wanted.into_iter().filter(|label| !issue.has_label(label)).collect();
+    Ok(wanted.into_iter().filter(|label| !issue.has_label(label)).map(str::to_owned).collect())
+}
+
+/// What holds it back otherwise stays, and is said by `why`.
+fn mark(project: &Project, number: IssueNumber, missing: &[String]) -> Result<(), CliError> {
     if !missing.is_empty() {
-        project.forge()?.add_labels(number, &missing, windlass_engine::now())?;
+        let labels: Vec<&str> = missing.iter().map(String::as_str).collect();
+        project.forge()?.add_labels(number, &labels, windlass_engine::now())?;
     }
     project.knock()
 }
@@ -112,7 +121,7 @@ fn alone(
     let stopped = daemon.join().map_err(|_| CliError::new("engine", Exit::Failed, "the factory panicked"))?;
     let ended = ended?;
     stopped?;
-    if matches!(ended, Ended::Interrupted | Ended::TimeOver | Ended::Asks) {
+    if matches!(ended, Ended::LetGo(_) | Ended::Asks) {
         context.out.talk("its work is kept; windlass up goes on with it");
     }
     Ok(ended)
@@ -135,8 +144,7 @@ fn say(context: &mut Context, project: &Project, number: IssueNumber) -> Result<
 
 fn exit(ended: &Ended) -> Exit {
     match ended {
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::TimeOver => Exit::Pending,
+        Ended::LetGo(exit) => *exit,
         Ended::FactoryGone => Exit::NotRunning,
         Ended::Asks => Exit::NeedsHuman,
         Ended::Done(state) => match abandoned(state) {
@@ -151,10 +159,6 @@ fn abandoned(state: &State) -> Option<&AbandonReason> {
     if let State::Abandoned { reason } = state { Some(reason) } else { None }
 }
 
-fn span(text: &str) -> Result<Span, String> {
-    Span::parse(text).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,9 +170,9 @@ mod tests {
             (over(AbandonReason::Budget), 10),
             (over(AbandonReason::CiExhausted), 7),
             (Ended::Asks, 6),
-            (Ended::TimeOver, 8),
+            (Ended::LetGo(Exit::Pending), 8),
             (Ended::FactoryGone, 5),
-            (Ended::Interrupted, 130),
+            (Ended::LetGo(Exit::Interrupted), 130),
         ] {
             assert_eq!(exit(&ended).code(), code, "{ended:?}");
         }

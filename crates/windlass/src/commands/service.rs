@@ -49,6 +49,14 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find_with(context, Tolerance::Any)?;
     let at_hand = if cfg!(target_os = "macos") { Kind::Launchd } else { Kind::Systemd };
     let unit = Unit::of(context, &project, args.kind.unwrap_or(at_hand))?;
+    let would = match args.what {
+        What::Show => None,
+        What::Install => context.would(format!("write {}", unit.path.display()), None)?,
+        What::Remove => context.would(format!("remove {}", unit.path.display()), None)?,
+    };
+    if let Some(exit) = would {
+        return Ok(exit);
+    }
     let reply = match args.what {
         What::Show => {
             context.out.text(&unit.text)?;

@@ -76,7 +76,7 @@ fn words(style: Style, view: &Show) -> String {
     add(&mut out, "", &view.body);
     if let Some(task) = &view.task {
         heading(&mut out, style, "task");
-        out.push_str(&text::table("  ", &rows(task)));
+        out.push_str(&text::table(style, "  ", &rows(task)));
     }
     if let Some(change) = &view.change {
         heading(&mut out, style, "change");
@@ -85,7 +85,7 @@ fn words(style: Style, view: &Show) -> String {
     }
     if !view.builds.is_empty() {
         heading(&mut out, style, "builds");
-        out.push_str(&text::table("  ", &view.builds.iter().map(build_row).collect::<Vec<_>>()));
+        out.push_str(&text::table(style, "  ", &view.builds.iter().map(build_row).collect::<Vec<_>>()));
     }
     reviews(&mut out, style, &view.reviews);
     if !view.findings.is_empty() {

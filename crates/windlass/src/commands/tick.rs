@@ -6,10 +6,11 @@ use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::house;
 use crate::project::{Project, Tolerance};
 use crate::view::Reply;
 
-/// Do one round without a daemon: look, decide, start what is to start, and end
+/// Do one round without a daemon: look, decide, start what is to start, do what is due, and end
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Agents and builds that it starts go on by themselves; the next round hears of them.
@@ -33,6 +34,7 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     Factory::open(settings, project.layout.clone())?.tick()?;
+    house::run_due(&project)?;
     let view = Reply::new("one round is done", None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;
     Ok(Exit::Ok)

@@ -2,6 +2,7 @@
 
 mod background;
 mod foreground;
+mod house;
 mod reload;
 
 use crate::context::Context;
@@ -33,6 +34,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     let found = daemon::look_twice(project.layout.state())?;
+    let what = match found {
+        Daemon::Up { .. } => "change nothing: the factory is up already",
+        Daemon::Down | Daemon::Unknown => "start the factory",
+    };
+    if let Some(exit) = context.would(what, None)? {
+        return Ok(exit);
+    }
     if args.foreground {
         return match found {
             Daemon::Up { pid } => Err(already_running(pid)),

@@ -11,11 +11,20 @@ pub struct Fault {
     pub line: Option<usize>,
     pub what: String,
     pub meant: Option<String>,
+    pub kind: FaultKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The configuration itself.
+    Wrong,
+    /// It is good, but a secret that it names is not where it should lie; this is how it gets there.
+    NoSecret { remedy: String },
 }
 
 impl Fault {
     pub fn new(what: impl Into<String>) -> Self {
-        Self { line: None, what: what.into(), meant: None }
+        Self { line: None, what: what.into(), meant: None, kind: FaultKind::Wrong }
     }
 
     pub fn of_file(self, path: &Path) -> CliError {
@@ -24,6 +33,15 @@ impl Fault {
 
     /// The file, the variable or the flag.
     pub fn at(self, place: &str) -> CliError {
+        if let FaultKind::NoSecret { remedy } = self.kind {
+            return CliError::new(
+                "no-secret",
+                Exit::Authentication,
+                format!("a secret of {place} is missing"),
+            )
+            .why(self.what)
+            .next(remedy);
+        }
         let line = self.line.map_or_else(String::new, |line| format!(", line {line}"));
         let error = CliError::new("config", Exit::Config, format!("{place}{line} is not valid"));
         let error = error.why(self.what);
@@ -45,7 +63,7 @@ pub fn of_value(error: &toml::de::Error) -> Fault {
     let Some((unknown, known)) = unknown_key(said) else { return Fault::new(plain(said.trim())) };
     let what = format!("there is no key `{unknown}` here; known are {}", known.join(", "));
     let meant = nearest(unknown, &known).map(str::to_owned);
-    Fault { line: None, what, meant }
+    Fault { meant, ..Fault::new(what) }
 }
 
 /// The parser names types of a programming language; people know numbers and texts.

@@ -57,6 +57,8 @@ pub struct Config {
     pub guards: Guards,
     pub budget: Budget,
     pub labels: Labels,
+    pub keep: Keep,
+    pub schedule: Schedule,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -139,6 +141,22 @@ pub struct Labels {
     pub abandon: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keep {
+    pub ended: Time,
+    pub backups: u32,
+}
+
+/// When the jobs of the house are due, as `house::When` reads it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Schedule {
+    pub timezone: String,
+    pub gc: String,
+    pub backup: String,
+}
+
 /// A length of time, written `90s`, `5m`, `2h` or `7d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Span);
@@ -212,6 +230,12 @@ impl Default for Config {
                 needs_review: labels.needs_review,
                 abandon: labels.abandon,
             },
+            keep: Keep { ended: Time(Span::days(30)), backups: 7 },
+            schedule: Schedule {
+                timezone: "UTC".into(),
+                gc: "0 3 * * *".into(),
+                backup: "30 3 * * *".into(),
+            },
         }
     }
 }
@@ -227,4 +251,5 @@ macro_rules! part_of_the_default {
     )*};
 }
 part_of_the_default!(Dispatch: dispatch, Timeouts: timeouts, Liveness: liveness, Critic: critic, Ci: ci);
-part_of_the_default!(Queue: queue, Guards: guards, Budget: budget, Labels: labels);
+part_of_the_default!(Queue: queue, Guards: guards, Budget: budget, Labels: labels, Keep: keep);
+part_of_the_default!(Schedule: schedule);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::explain::Fault;
+use super::explain::{Fault, FaultKind};
 
 type Variables = BTreeMap<String, String>;
 
@@ -44,11 +44,21 @@ pub fn follow(table: &str, variables: &Variables) -> Result<Variables, Fault> {
             Some(Lies::Env(variable)) => std::env::var(variable).ok(),
             Some(Lies::File(path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
         };
-        let missing =
-            || Fault::new(format!("`{table}.env.{name}` is to come from `{value}`, and that is not there"));
+        let missing = || {
+            let what = format!("`{table}.env.{name}` is to come from `{value}`, and that is not there");
+            Fault { kind: FaultKind::NoSecret { remedy: remedy(value) }, ..Fault::new(what) }
+        };
         Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
     };
     variables.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
+}
+
+fn remedy(value: &str) -> String {
+    match Lies::read(value) {
+        Some(Lies::File(path)) => format!("write it into `{path}`, for you alone: chmod 600"),
+        Some(Lies::Env(name)) => format!("export {name}=…"),
+        None => "windlass config defaults".into(),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use windlass_engine::{CiSettings, Guards, Settings};
 
 use super::explain::Fault;
 use super::{Config, agent, reference};
+use crate::house::{Job, When};
 
 /// What the factory needs besides the file.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ pub fn changes_at_once(key: &str) -> bool {
         "dispatch" => name != "branch_prefix",
         "timeouts" => name != "ci",
         "ci" => ["slots", "fix_attempts", "retry_infra"].contains(&name),
-        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" => true,
+        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" | "keep" | "schedule" => true,
         _ => false,
     }
 }
@@ -38,6 +39,11 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     at_least_one("dispatch.max_open_changes", config.dispatch.max_open_changes)?;
     at_least_one("liveness.stale_strikes", config.liveness.stale_strikes)?;
     at_least_one("ci.slots", config.ci.slots)?;
+    at_least_one("keep.backups", config.keep.backups)?;
+    for job in Job::ALL {
+        When::parse(job.text(&config.schedule), &config.schedule.timezone)
+            .map_err(|why| Fault::new(format!("`schedule.{}`: {why}", job.name())))?;
+    }
     let usd = config.budget.per_issue_usd;
     if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
         return Err(Fault::new("`budget.per_issue_usd` must be a sum of money, such as 5.00"));
@@ -53,7 +59,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     agent::check(&config.agent)
 }
 
-fn times(config: &Config) -> [(&'static str, Span); 12] {
+fn times(config: &Config) -> [(&'static str, Span); 13] {
     let (timeouts, liveness) = (&config.timeouts, &config.liveness);
     [
         ("dispatch.poll", config.dispatch.poll.0),
@@ -68,6 +74,7 @@ fn times(config: &Config) -> [(&'static str, Span); 12] {
         ("liveness.heartbeat", liveness.heartbeat.0),
         ("liveness.stale_after", liveness.stale_after.0),
         ("queue.alarm", config.queue.alarm.0),
+        ("keep.ended", config.keep.ended.0),
     ]
 }
 

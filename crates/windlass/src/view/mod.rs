@@ -12,6 +12,7 @@ mod plan;
 mod queue;
 mod reply;
 mod run;
+mod schedule;
 mod status;
 mod task;
 mod why;
@@ -40,6 +41,7 @@ pub use queue::{
 pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
 pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
 pub use run::{Run, SCHEMA as RUN_SCHEMA};
+pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule, ScheduleJob, ScheduleLast};
 pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
@@ -97,6 +99,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (reply::SCHEMA, schema_for!(Reply)),
         (reply::UP_SCHEMA, schema_for!(UpReply)),
         (run::SCHEMA, schema_for!(Run)),
+        (schedule::SCHEMA, schema_for!(Schedule)),
         (status::SCHEMA, schema_for!(Status)),
         (why::SCHEMA, schema_for!(Why)),
     ])

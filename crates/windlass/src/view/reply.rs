@@ -16,11 +16,13 @@ pub struct Reply {
     pub schema: &'static str,
     pub what: String,
     pub issue: Option<u64>,
+    /// Nothing was done: this is what would be.
+    pub dry_run: bool,
 }
 
 impl Reply {
     pub fn new(what: impl Into<String>, issue: Option<u64>) -> Self {
-        Self { schema: SCHEMA, what: what.into(), issue }
+        Self { schema: SCHEMA, what: what.into(), issue, dry_run: false }
     }
 }
 

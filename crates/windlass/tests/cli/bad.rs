@@ -4,6 +4,8 @@ use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use windlass_testkit::faketime;
+
 use crate::common::{Machine, Ran, listing, search_path};
 use crate::memory::daemon;
 
@@ -121,7 +123,7 @@ fn flags_that_contradict_each_other_are_a_wrong_command_line() {
         &["demo", "--clean", "--yes"],
         &["new", "x", "--body", "a", "--body-file", "b"],
         &["man", "status", "--dir", "x"],
-        &["run", "1", "--timeout", "5m"],
+        &["schedule", "run", "gc", "--due"],
         &["status", "--color", "blue"],
     ] {
         let ran = machine.run(args);
@@ -171,4 +173,44 @@ fn a_daemon_of_another_version_is_named() {
     assert_eq!(machine.json(&["status"])["daemon"]["state"], "down");
     assert_eq!(machine.run(&["up"]).code, 0);
     assert_eq!(machine.run(&["down"]).code, 0);
+}
+
+/// Deadlines, ages and names are made of a clock that says 1970: nothing falls over, and the doctor names it.
+#[test]
+fn a_clock_in_1970_is_named_and_nothing_is_lost_by_it() {
+    let Some(library) = faketime::library() else { return };
+    let machine = Machine::new();
+    let back_then = |args: &[&str]| -> Ran {
+        let mut command = machine.command(args);
+        command.env("LD_PRELOAD", &library).env("FAKETIME", "@1970-01-02 00:00:00");
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").output().unwrap().into()
+    };
+    for args in [
+        &["init", "--yes", "--ci", "true", "--agent", "demo"][..],
+        &["new", "written long ago"],
+        &["status"],
+        &["issues"],
+        &["why", "1"],
+        &["schedule", "run", "backup"],
+        &["gc"],
+        &["events", "--json"],
+    ] {
+        let ran = back_then(args);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+    }
+    assert!(
+        back_then(&["show", "1", "--json"]).out.contains("\"1970-01-0"),
+        "the clock must be the other one"
+    );
+    let doctor = back_then(&["doctor", "--quick"]);
+    assert_eq!(doctor.code, 1, "{doctor:?}");
+    assert!(
+        doctor.out.contains("it is said to be 1970-01-0") && doctor.out.contains("set the clock"),
+        "{doctor:?}"
+    );
+    assert_eq!(
+        machine.json(&["issues"])["issues"][0]["title"],
+        "written long ago",
+        "today it is still there"
+    );
 }

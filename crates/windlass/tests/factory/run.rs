@@ -34,6 +34,18 @@ fn one_issue_is_worked_on_alone_and_its_end_is_the_exit_code() {
     works.must(&["down"]);
 }
 
+/// The demo's agent says what its turns cost; this issue it cannot do, and its first turn is above the budget.
+#[test]
+fn an_issue_that_is_stopped_by_its_budget_has_an_exit_code_of_its_own() {
+    let config = "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"demo\"\n[budget]\nper_issue_usd = 0.001\n";
+    let works = Works::new(config, &[("README", "begin\n")]);
+    works.new_issue("Import a list from CSV", "as it was exported");
+    let spent = works.machine.run(&["run", "1", "--watch"]);
+    assert_eq!(spent.code, 10, "{spent:?}");
+    assert!(spent.out.contains("ABANDONED"), "{spent:?}");
+    works.must(&["down"]);
+}
+
 #[test]
 fn watching_ends_with_its_time_or_at_ctrl_c_and_the_work_goes_on() {
     let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";

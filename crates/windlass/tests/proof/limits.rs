@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_store::{EventQuery, Store};
+use windlass_testkit::faketime;
 use windlass_testkit::sweep::{Ended, Scenario, Stage, calm, settled, soak};
 
 use crate::sweep::proof_program;
@@ -94,7 +95,7 @@ fn a_daemon_that_was_asleep_while_another_took_over_is_fenced() {
 #[test]
 fn a_clock_that_jumps_changes_nothing() {
     let Some(program) = proof_program() else { return };
-    let Some(library) = faketime() else { return };
+    let Some(library) = faketime::library() else { return };
     let scenario = Scenario::named("direct_push");
     let calm = calm(&program, scenario);
     let mut stage = Stage::new(&program, scenario);
@@ -131,18 +132,6 @@ fn minutes_of_newest_event(stage: &Stage) -> i64 {
     let query = EventQuery { limit: Some(1), newest_first: true, ..EventQuery::default() };
     let newest = stage.store().events(&query).unwrap().remove(0).entry.at;
     (newest.0 - windlass_engine::now().0) / 60_000
-}
-
-/// The library that gives a program another clock. Where everything must be proved, it must be there.
-fn faketime() -> Option<PathBuf> {
-    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
-    let found =
-        folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|library| library.is_file());
-    if found.is_none() {
-        assert!(std::env::var("CI").is_err(), "faketime is missing, and nothing may be skipped");
-        println!("SKIPPED: faketime is missing; ./check installs it");
-    }
-    found
 }
 
 /// R18: somebody holds the database for longer than we wait for it; nothing is lost.

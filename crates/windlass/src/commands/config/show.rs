@@ -72,5 +72,5 @@ fn words(style: Style, view: &ConfigShow, origin: bool) -> String {
         }
         row
     };
-    table("", &view.values.iter().map(row).collect::<Vec<_>>())
+    table(style, "", &view.values.iter().map(row).collect::<Vec<_>>())
 }

@@ -13,6 +13,7 @@ use super::{Repair, install};
 use crate::config::CREDENTIALS;
 use crate::context::Context;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::program;
 use crate::project::Project;
 use crate::view::Check;
@@ -36,6 +37,9 @@ fn config(project: &Project) -> Check {
     let good =
         project.sources.load().and_then(|loaded| project.facts().settings(&loaded.layered.config).map(drop));
     match (good, project.loaded.file.note()) {
+        (Err(error), None) if error.exit == Exit::Authentication => {
+            Check::ok("config", "valid, but for a secret that is not where it should lie")
+        }
         (Ok(()), None) => Check::ok("config", "valid, and the same here as on the main branch"),
         (Ok(()), Some(note)) => Check::warn("config", note, "git commit windlass.toml"),
         (Err(error), _) => Check::fail("config", error.sentence(), error.next.join("    ")),
@@ -44,7 +48,14 @@ fn config(project: &Project) -> Check {
 
 /// Programs that can be found. Whether they are logged in only they know.
 fn agents(project: &Project) -> Vec<Check> {
-    let Ok(settings) = project.settings() else { return Vec::new() };
+    let settings = match project.settings() {
+        Ok(settings) => settings,
+        Err(error) if error.exit == Exit::Authentication => {
+            return vec![Check::fail("agent", error.sentence(), error.next.join("    "))];
+        }
+        // The check of the configuration has said so.
+        Err(_) => return Vec::new(),
+    };
     [("dev", settings.dev), ("critic", settings.critic)]
         .into_iter()
         .map(|(role, agent)| match &agent.kind {
@@ -163,8 +174,7 @@ fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
     let mut shell = Command::new(&launch.argv[0]);
     shell.args(&launch.argv[1..]).current_dir(&launch.cwd).env_clear().envs(&launch.env);
     let done = capture(&mut shell, None, &limits).map_err(|error| {
-        CliError::new("ci", crate::exit::Exit::Failed, format!("`{command}` does not run to its end"))
-            .because(error)
+        CliError::new("ci", Exit::Failed, format!("`{command}` does not run to its end")).because(error)
     })?;
     files::remove_tree(&folder)?;
     Ok((done.code(), String::from_utf8_lossy(&done.stderr).into_owned()))

@@ -1,17 +1,17 @@
 //! Follows one issue through the event log, a line for each step.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::task::State;
 use windlass_core::text::one_line;
-use windlass_core::time::Span;
 use windlass_store::{EventQuery, LoggedEvent, SqliteStore, Store};
 
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::project::{self, Project};
 use crate::text::clock;
@@ -24,8 +24,8 @@ pub enum Ended {
     Done(Box<State>),
     /// It waits for an answer.
     Asks,
-    TimeOver,
-    Interrupted,
+    /// Its watcher was told to, or its time was over.
+    LetGo(Exit),
     FactoryGone,
 }
 
@@ -35,15 +35,13 @@ pub struct Follower<'a> {
     store: SqliteStore,
     issue: IssueNumber,
     seen: i64,
-    until: Option<Instant>,
 }
 
 impl<'a> Follower<'a> {
-    pub fn new(project: &'a Project, issue: IssueNumber, timeout: Option<Span>) -> Result<Self, CliError> {
+    pub fn new(project: &'a Project, issue: IssueNumber) -> Result<Self, CliError> {
         let store = project.reader()?;
         let seen = store.last_seq()?;
-        let millis = timeout.map(|span| Duration::from_millis(u64::try_from(span.0).unwrap_or(0)));
-        Ok(Self { project, store, issue, seen, until: millis.map(|millis| Instant::now() + millis) })
+        Ok(Self { project, store, issue, seen })
     }
 
     pub fn issue(&self) -> IssueNumber {
@@ -71,11 +69,8 @@ impl<'a> Follower<'a> {
                     return Ok(Ended::Asks);
                 }
             }
-            if interrupt.came() {
-                return Ok(Ended::Interrupted);
-            }
-            if self.until.is_some_and(|until| Instant::now() >= until) {
-                return Ok(Ended::TimeOver);
+            if let Some(exit) = interrupt.came() {
+                return Ok(Ended::LetGo(exit));
             }
             if gone() || daemon::look(self.project.layout.state())? == Daemon::Down {
                 return Ok(Ended::FactoryGone);

@@ -13,7 +13,13 @@ pub fn words(style: Style, view: &Status) -> String {
     let now = view.at.0;
     let mut out = format!("{} · {} · {}\n", style.bold(&view.project), view.branch, daemon(style, view, now));
     if !view.needs_you.is_empty() {
-        section(&mut out, &style.red(&format!("NEEDS YOU {}", view.needs_you.len())), now, &view.needs_you);
+        section(
+            &mut out,
+            style,
+            &style.red(&format!("NEEDS YOU {}", view.needs_you.len())),
+            now,
+            &view.needs_you,
+        );
         for line in &view.needs_you {
             writeln!(out, "  -> windlass tell {} \"…\"", line.issue).expect("a String takes all");
         }
@@ -31,14 +37,14 @@ pub fn words(style: Style, view: &Status) -> String {
     // Nobody looks after them now: this is what was written down last.
     let stale = if view.daemon.state == "up" { "" } else { ", as last written down" };
     let working = format!("WORKING {} of {} slots{stale}", view.working.tasks.len(), view.working.slots);
-    section(&mut out, &style.bold(&working), now, &view.working.tasks);
+    section(&mut out, style, &style.bold(&working), now, &view.working.tasks);
     if !view.waiting.is_empty() {
         let heading = format!("WAITING {} (hold no slot)", view.waiting.len());
-        section(&mut out, &style.bold(&heading), now, &view.waiting);
+        section(&mut out, style, &style.bold(&heading), now, &view.waiting);
     }
     queue_trouble(&mut out, style, view, now);
     if !view.queue.is_empty() {
-        section(&mut out, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
+        section(&mut out, style, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
     }
     today(&mut out, style, view);
     out
@@ -137,7 +143,7 @@ fn daemon(style: Style, view: &Status, now: Millis) -> String {
     }
 }
 
-fn section(out: &mut String, heading: &str, now: Millis, tasks: &[TaskLine]) {
+fn section(out: &mut String, style: Style, heading: &str, now: Millis, tasks: &[TaskLine]) {
     writeln!(out, "{heading}").expect("a String takes all");
     let row = |task: &TaskLine| {
         let deadline = task.deadline.as_ref().map_or_else(String::new, |deadline| {
@@ -153,5 +159,5 @@ fn section(out: &mut String, heading: &str, now: Millis, tasks: &[TaskLine]) {
             deadline,
         ]
     };
-    out.push_str(&table("  ", &tasks.iter().map(row).collect::<Vec<_>>()));
+    out.push_str(&table(style, "  ", &tasks.iter().map(row).collect::<Vec<_>>()));
 }

@@ -32,7 +32,8 @@ pub fn start(context: &Context, project: &Project) -> Result<(Option<u32>, bool)
     let from = log.metadata().map_err(|source| CliError::io("read", &path, source))?.len();
     let before = store.last_seq()?;
     let mut child = spawn(context, project, log)?;
-    let until = Instant::now() + PATIENCE;
+    let patience = context.patience(PATIENCE);
+    let until = Instant::now() + patience;
     while Instant::now() < until {
         if has_started(&store, before, child.id())? {
             return Ok((Some(child.id()), false));
@@ -48,7 +49,7 @@ pub fn start(context: &Context, project: &Project) -> Result<(Option<u32>, bool)
         }
         std::thread::sleep(PAUSE);
     }
-    Err(late(&child))
+    Err(late(&child, patience))
 }
 
 fn spawn(context: &Context, project: &Project, log: File) -> Result<Child, CliError> {
@@ -101,9 +102,9 @@ fn failed(log: &Path, from: u64, status: ExitStatus) -> CliError {
     error.next(format!("windlass logs    shows `{}`", log.display()))
 }
 
-fn late(child: &Child) -> CliError {
+fn late(child: &Child, patience: Duration) -> CliError {
     CliError::new("up-late", Exit::Pending, "the daemon has not said that it is up")
-        .why(format!("it runs with pid {}, and {} s have passed", child.id(), PATIENCE.as_secs()))
+        .why(format!("it runs with pid {}, and {} s have passed", child.id(), patience.as_secs()))
         .next("windlass logs")
         .next("windlass status")
 }

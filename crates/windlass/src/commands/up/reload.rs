@@ -1,4 +1,4 @@
-//! Reads the configuration again when a file of it changes, and hands it to the running factory.
+//! Reads the configuration again when a file of it changes, hands it to the running factory, and keeps the schedule by it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,8 +11,9 @@ use std::time::Duration;
 use windlass_adapters::files;
 use windlass_engine::{Reload, Reloaded, Settings};
 
+use super::house::House;
 use crate::checkout;
-use crate::config::{Layered, Sources, Valued, changes_at_once};
+use crate::config::{Layered, Schedule, Sources, Valued, changes_at_once};
 use crate::error::CliError;
 use crate::project::{self, Project};
 
@@ -45,6 +46,8 @@ pub fn watch(project: &Project, reload: Reload) -> io::Result<Watched> {
         refused: None,
         project: project.facts(),
         in_force: project::config_in_force(&project.layout),
+        schedule: project.config.schedule.clone(),
+        house: House::of(project),
         files,
         reload,
     };
@@ -72,6 +75,8 @@ struct Watcher {
     refused: Option<String>,
     project: project::Facts,
     in_force: PathBuf,
+    schedule: Schedule,
+    house: House,
     files: Vec<PathBuf>,
     reload: Reload,
 }
@@ -87,7 +92,9 @@ impl Watcher {
                 acted.clone_from(&seen);
             }
             last = seen;
+            self.house.look(&self.schedule);
         }
+        self.house.end();
     }
 
     fn look(&mut self) {
@@ -123,6 +130,8 @@ impl Watcher {
         tracing::info!(?taken, ?waiting, "the configuration has changed");
         write_down(&self.in_force, &layered);
         self.reload.take(Reloaded { settings, taken, waiting });
+        self.schedule = layered.config.schedule;
+        self.house.forget();
         self.values = layered.values;
         self.refused = None;
     }

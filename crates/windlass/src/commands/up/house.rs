@@ -1,0 +1,102 @@
+//! Has the house jobs done when they are due, by a process of their own: no job can hold the factory up.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use windlass_core::time::Millis;
+use windlass_engine::Layout;
+
+use crate::config::Schedule;
+use crate::error::CliError;
+use crate::house::{self, Job, Ledger};
+use crate::project::{self, Project};
+
+/// A clock may jump, and somebody else may have done a job: the times are worked out anew this often.
+const STANDS: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub struct House {
+    root: PathBuf,
+    layout: Layout,
+    worker: Option<Child>,
+    next: Option<Next>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    at: Option<Millis>,
+    known: Instant,
+}
+
+impl House {
+    pub fn of(project: &Project) -> Self {
+        Self { root: project.root.clone(), layout: project.layout.clone(), worker: None, next: None }
+    }
+
+    /// The schedule has changed.
+    pub fn forget(&mut self) {
+        self.next = None;
+    }
+
+    /// One look at the clock.
+    pub fn look(&mut self, schedule: &Schedule) {
+        if self.is_at_work() {
+            return;
+        }
+        let stands = self.next.filter(|next| next.known.elapsed() < STANDS);
+        let next = match stands.map_or_else(|| self.next(schedule), Ok) {
+            Ok(next) => next,
+            Err(error) => {
+                tracing::warn!(error = error.sentence(), "cannot tell when the next job of the house is due");
+                Next { at: None, known: Instant::now() }
+            }
+        };
+        self.next = Some(next);
+        if next.at.is_some_and(|at| at <= windlass_engine::now()) {
+            self.next = None;
+            match self.start() {
+                Ok(worker) => self.worker = Some(worker),
+                Err(error) => tracing::warn!(error = error.sentence(), "cannot start the jobs of the house"),
+            }
+        }
+    }
+
+    fn next(&self, schedule: &Schedule) -> Result<Next, CliError> {
+        let now = windlass_engine::now();
+        house::expect(&self.layout, now)?;
+        let mut times = Vec::new();
+        for job in Job::ALL {
+            let known = Ledger::of(&self.layout, job).read()?;
+            times.extend(job.next(schedule, known.as_ref(), now));
+        }
+        Ok(Next { at: times.into_iter().min(), known: Instant::now() })
+    }
+
+    fn is_at_work(&mut self) -> bool {
+        match self.worker.as_mut().map(Child::try_wait) {
+            None => false,
+            Some(Ok(None)) => true,
+            Some(Ok(Some(_)) | Err(_)) => {
+                self.worker = None;
+                false
+            }
+        }
+    }
+
+    fn start(&self) -> Result<Child, CliError> {
+        let mut command = Command::new(project::own_program()?);
+        command.arg("-C").arg(&self.root).arg("--state").arg(self.layout.state());
+        command.args(["schedule", "run", "--due"]).stdin(Stdio::null());
+        command.spawn().map_err(|source| CliError::io("start", &self.root, source))
+    }
+
+    pub fn end(&mut self) {
+        if let Some(mut worker) = self.worker.take() {
+            // What it was doing is done by the next one; the copy of a database appears whole or not at all.
+            if let Err(error) = worker.kill().and_then(|()| worker.wait()) {
+                tracing::warn!(%error, "a job of the house was not ended");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The house jobs: what the factory does by the clock to keep its own house in order. None of them asks a model.
+
+mod ledger;
+mod when;
+
+use std::path::PathBuf;
+
+use windlass_adapters::files;
+use windlass_core::time::Millis;
+use windlass_engine::Layout;
+
+pub use ledger::{Known, Last, Ledger};
+pub use when::When;
+
+use crate::commands::gc;
+use crate::config::Schedule;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::Project;
+use crate::view::Stamp;
+
+/// Who runs a job when nobody asked for it.
+pub const CLOCK: &str = "clock";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Job {
+    /// Removes what has ended long ago
+    Gc,
+    /// Copies the database
+    Backup,
+}
+
+impl Job {
+    pub const ALL: [Self; 2] = [Self::Gc, Self::Backup];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gc => "gc",
+            Self::Backup => "backup",
+        }
+    }
+
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Gc => "removes what has ended long ago",
+            Self::Backup => "copies the database",
+        }
+    }
+
+    /// As the configuration has it.
+    pub fn text(self, schedule: &Schedule) -> &str {
+        match self {
+            Self::Gc => &schedule.gc,
+            Self::Backup => &schedule.backup,
+        }
+    }
+
+    pub fn when(self, schedule: &Schedule) -> When {
+        When::parse(self.text(schedule), &schedule.timezone).expect("the configuration was checked")
+    }
+
+    /// When it is due; a run in the future, after a clock that went back, counts as one just now.
+    pub fn next(self, schedule: &Schedule, known: Option<&Known>, now: Millis) -> Option<Millis> {
+        let from = known.map_or(now, |known| known.last.as_ref().map_or(known.since, |last| last.at));
+        self.when(schedule).next(from.min(now))
+    }
+
+    /// Does it, and writes down how it went.
+    pub fn run(self, project: &Project, by: &str) -> Result<Last, CliError> {
+        let ledger = Ledger::of(&project.layout, self);
+        let held = ledger.hold()?;
+        let at = windlass_engine::now();
+        let done = match self {
+            Self::Gc => collect(project),
+            Self::Backup => back_up(project, at),
+        };
+        let (failed, says) = match &done {
+            Ok(says) => (false, says.clone()),
+            Err(error) => (true, error.sentence()),
+        };
+        let took_ms = windlass_engine::now().since(at).0;
+        let last = Last { at, took_ms, by: by.to_owned(), failed, says };
+        let since = ledger.read()?.map_or(at, |known| known.since);
+        ledger.write(&Known { since, last: Some(last.clone()) })?;
+        drop(held);
+        done.map(|_| last)
+    }
+}
+
+/// A job that is seen for the first time is waited for from now on.
+pub fn expect(layout: &Layout, now: Millis) -> Result<(), CliError> {
+    for job in Job::ALL {
+        let ledger = Ledger::of(layout, job);
+        if ledger.read()?.is_none() {
+            ledger.write(&Known { since: now, last: None })?;
+        }
+    }
+    Ok(())
+}
+
+/// The jobs whose time has come.
+pub fn due(project: &Project, now: Millis) -> Result<Vec<Job>, CliError> {
+    let mut due = Vec::new();
+    for job in Job::ALL {
+        let known = Ledger::of(&project.layout, job).read()?;
+        if job.next(&project.config.schedule, known.as_ref(), now).is_some_and(|at| at <= now) {
+            due.push(job);
+        }
+    }
+    Ok(due)
+}
+
+fn collect(project: &Project) -> Result<String, CliError> {
+    gc::sweep(project, project.config.keep.ended.0, false, true).map(|view| gc::sum(&view))
+}
+
+/// A copy named by its time; of the older ones as many stay as the configuration says.
+fn back_up(project: &Project, at: Millis) -> Result<String, CliError> {
+    let folder = project.layout.backups();
+    files::private_dir(&folder)?;
+    let to = folder.join(format!("windlass-{}.db", Stamp(at).to_string().replace(':', "")));
+    project.reader()?.backup(&to)?;
+    let mut copies = copies(project)?;
+    let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX);
+    let spare = copies.len().saturating_sub(keep);
+    for old in copies.drain(..spare) {
+        std::fs::remove_file(&old).map_err(|source| CliError::io("remove", &old, source))?;
+    }
+    Ok(format!("copied to {}; {} copies are kept", to.display(), copies.len()))
+}
+
+/// The copies there are, the oldest first: their names are their times.
+fn copies(project: &Project) -> Result<Vec<PathBuf>, CliError> {
+    let folder = project.layout.backups();
+    let entries = std::fs::read_dir(&folder).map_err(|source| CliError::io("read", &folder, source))?;
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("windlass-") && name.ends_with(".db")
+    };
+    let mut copies: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(ours).collect();
+    copies.sort();
+    Ok(copies)
+}
+
+/// Runs all that is due. One that fails keeps no other from its turn; the first failure is the answer.
+pub fn run_due(project: &Project) -> Result<Vec<(Job, Last)>, CliError> {
+    let mut ran = Vec::new();
+    let mut failed = None;
+    let now = windlass_engine::now();
+    expect(&project.layout, now)?;
+    for job in due(project, now)? {
+        match job.run(project, CLOCK) {
+            Ok(last) => ran.push((job, last)),
+            // Somebody else is at it.
+            Err(error) if error.exit == Exit::Pending => {}
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(ran), Err)
+}

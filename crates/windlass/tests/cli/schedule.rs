@@ -1,0 +1,111 @@
+//! What the factory does by the clock.
+
+use serde_json::json;
+
+use crate::common::Machine;
+
+fn copies(machine: &Machine) -> Vec<String> {
+    let all = std::fs::read_dir(machine.state().join("backups")).into_iter().flatten().flatten();
+    let mut names: Vec<String> = all.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn jobs_are_listed_with_their_times_and_how_they_went() {
+    let machine = Machine::with_project();
+    let view = machine.json(&["schedule"]);
+    let names: Vec<_> = view["jobs"].as_array().unwrap().iter().map(|job| job["name"].clone()).collect();
+    assert_eq!(names, [json!("gc"), json!("backup")]);
+    assert!(view["jobs"][0]["next_at"].as_str().unwrap().ends_with("T03:00:00.000Z"), "{view}");
+    assert_eq!((&view["jobs"][1]["last"], &view["timezone"]), (&json!(null), &json!("UTC")));
+    let said = machine.run(&["schedule", "run", "backup"]);
+    assert!(said.out.contains("copied to") && said.code == 0, "{said:?}");
+    let view = machine.json(&["schedule", "list"]);
+    assert_eq!(view["jobs"][1]["last"]["failed"], false, "{view}");
+    assert_eq!(view["jobs"][1]["last"]["by"], "operator");
+    let copy = machine.state().join("backups").join(&copies(&machine)[0]);
+    let found = rusqlite::Connection::open(copy).unwrap();
+    let check: String = found.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(check, "ok");
+    let off = machine.json(&["schedule", "--set", "schedule.gc=off"]);
+    assert_eq!(off["jobs"][0]["next_at"], json!(null));
+    assert!(machine.run(&["schedule", "--set", "schedule.gc=off"]).out.contains("never"));
+}
+
+#[test]
+fn as_many_copies_are_kept_as_wanted() {
+    let machine = Machine::with_project();
+    for _ in 0..4 {
+        let ran = machine.run(&["schedule", "run", "backup", "--set", "keep.backups=2"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    assert_eq!(copies(&machine).len(), 2, "{:?}", copies(&machine));
+    std::fs::write(machine.state().join("backups/mine.db"), "kept by hand").unwrap();
+    assert_eq!(machine.run(&["schedule", "run", "backup", "--set", "keep.backups=1"]).code, 0);
+    assert_eq!(copies(&machine).len(), 2, "what is not ours stays: {:?}", copies(&machine));
+}
+
+#[test]
+fn what_is_due_is_done_once_and_a_missed_time_is_made_up_for() {
+    let machine = Machine::with_project();
+    let due = |set: &str| machine.run(&["schedule", "run", "--due", "--set", set]);
+    assert_eq!(due("schedule.backup=off").out, "nothing is due\n", "the first look only begins to wait");
+    let ledger = machine.state().join("schedule/backup.json");
+    let known = std::fs::read_to_string(&ledger).unwrap();
+    let since = known.split("\"since\":").nth(1).unwrap().split([',', '}']).next().unwrap();
+    let long_ago = since.trim().parse::<i64>().unwrap() - 3 * 24 * 3_600_000;
+    std::fs::write(&ledger, known.replace(since, &long_ago.to_string())).unwrap();
+    let ran = due("schedule.gc=off");
+    assert!(ran.out.starts_with("backup: copied to"), "{ran:?}");
+    assert_eq!(due("schedule.gc=off").out, "nothing is due\n");
+    assert_eq!(copies(&machine).len(), 1);
+    assert_eq!(machine.json(&["schedule"])["jobs"][1]["last"]["by"], "clock");
+}
+
+#[test]
+fn a_job_that_fails_says_so_until_it_has_gone_well() {
+    let machine = Machine::with_project();
+    std::fs::write(machine.state().join("backups"), "in the way").unwrap();
+    assert_ne!(machine.run(&["schedule", "run", "backup"]).code, 0);
+    let view = machine.json(&["schedule"]);
+    assert_eq!(view["jobs"][1]["last"]["failed"], true, "{view}");
+    let inbox = machine.run(&["inbox"]).out;
+    assert!(inbox.contains("`backup` failed") && inbox.contains("windlass schedule run backup"), "{inbox}");
+    std::fs::remove_file(machine.state().join("backups")).unwrap();
+    assert_eq!(machine.run(&["schedule", "run", "backup"]).code, 0);
+    assert!(!machine.run(&["inbox"]).out.contains("backup"));
+}
+
+#[test]
+fn times_that_mean_nothing_are_refused() {
+    let machine = Machine::with_project();
+    for (set, said) in [
+        ("schedule.gc=daily", "`daily` is neither `off`, nor `every 20m`"),
+        ("schedule.backup=every 0s", "`every 0s` never ends"),
+        ("schedule.timezone=Atlantis", "`Atlantis`"),
+        ("keep.backups=0", "must be at least 1"),
+    ] {
+        let ran = machine.fails(&["schedule", "--set", set], "config", 9);
+        assert!(ran.err.contains(said), "{set}: {}", ran.err);
+    }
+    assert_eq!(machine.run(&["schedule", "run"]).code, 2);
+    assert_eq!(machine.run(&["schedule", "run", "gc", "--due"]).code, 2);
+    assert_eq!(machine.run(&["schedule", "run", "gardener"]).code, 2);
+}
+
+/// A running factory does what is due by itself, by the schedule as it is now.
+#[test]
+fn the_daemon_keeps_the_schedule() {
+    let machine = Machine::with_project();
+    assert_eq!(machine.run(&["up"]).code, 0);
+    machine.append_config("[schedule]\nbackup = \"every 1s\"\n");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while copies(&machine).is_empty() && std::time::Instant::now() < until {
+        std::thread::park_timeout(std::time::Duration::from_millis(50));
+    }
+    let view = machine.json(&["schedule"]);
+    let down = machine.run(&["down"]);
+    assert_eq!(view["jobs"][1]["last"]["by"], "clock", "{view}");
+    assert!(down.out.contains("0 processes left"), "{down:?}");
+}
