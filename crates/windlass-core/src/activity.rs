@@ -3,15 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::policy::Limits;
 use crate::session::WorkPhase;
 use crate::task::{State, Urgency};
 use crate::text::one_line;
 
 /// So many files say what was worked on; the rest is in git.
 const MAX_FILES: usize = 100;
-/// Share of the model's window, in percent, from which on it is watched, and handed over.
-const WATCH_PERCENT: u64 = 70;
-const FULL_PERCENT: u64 = 85;
 
 /// What a session was seen to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,18 +74,20 @@ pub struct ContextUse {
 }
 
 impl ContextUse {
-    pub fn urgency(&self) -> Option<Urgency> {
+    pub fn urgency(&self, limits: &Limits) -> Option<Urgency> {
         let percent = self.tokens.saturating_mul(100) / self.window.filter(|window| *window > 0)?;
-        match percent {
-            0..WATCH_PERCENT => None,
-            WATCH_PERCENT..FULL_PERCENT => Some(Urgency::Low),
-            FULL_PERCENT.. => Some(Urgency::High),
+        if percent >= u64::from(limits.context_full_percent) {
+            Some(Urgency::High)
+        } else if percent >= u64::from(limits.context_watch_percent) {
+            Some(Urgency::Low)
+        } else {
+            None
         }
     }
 
     /// The warning that is due now and was not given before. A context that was compacted may fill up again.
-    pub fn warn(&mut self) -> Option<Urgency> {
-        let now = self.urgency();
+    pub fn warn(&mut self, limits: &Limits) -> Option<Urgency> {
+        let now = self.urgency(limits);
         if now.is_none() {
             self.warned = None;
         }
@@ -135,11 +135,11 @@ mod tests {
     fn each_warning_comes_once_until_the_context_is_compacted() {
         let mut seen = ContextUse { window: None, ..ContextUse::default() };
         seen.tokens = 990;
-        assert_eq!(seen.warn(), None, "without a window nothing is known");
+        assert_eq!(seen.warn(&Limits::default()), None, "without a window nothing is known");
         seen.window = Some(1000);
         let mut warn = |tokens| {
             seen.tokens = tokens;
-            seen.warn()
+            seen.warn(&Limits::default())
         };
         assert_eq!(warn(699), None);
         assert_eq!((warn(700), warn(849)), (Some(Urgency::Low), None));

@@ -61,6 +61,9 @@ pub struct Limits {
     pub stale_after: Span,
     pub stale_strikes: u32,
     pub stale_dependency: Span,
+    /// Shares of the model's window, in percent, from which on it is watched, and handed over.
+    pub context_watch_percent: u32,
+    pub context_full_percent: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +127,8 @@ impl Default for Limits {
             stale_after: Span::mins(5),
             stale_strikes: 3,
             stale_dependency: Span::days(30),
+            context_watch_percent: 70,
+            context_full_percent: 85,
         }
     }
 }

@@ -42,7 +42,8 @@ impl Heart {
         }
         let before = identity.context;
         // Who shortens its conversation forgets: what is done should be saved first.
-        let urgency = identity.context.warn().max(compacts.then_some(Urgency::Medium));
+        let urgency =
+            identity.context.warn(&self.settings.policy.limits).max(compacts.then_some(Urgency::Medium));
         if identity.context != before {
             self.book.save_identity(identity.clone());
         }

@@ -140,7 +140,7 @@ fn settings(plan: &Plan) -> Settings {
         heartbeat: Span::secs(180),
         stale_after: Span::mins(5),
         stale_strikes: 3,
-        stale_dependency: Span::days(30),
+        ..Limits::default()
     };
     let agent = AgentSettings { kind: AgentKind::Demo, env: BTreeMap::new() };
     Settings {

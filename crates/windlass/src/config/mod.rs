@@ -81,6 +81,7 @@ pub struct Timeouts {
     pub renotify: Time,
     pub escalate: Time,
     pub handoff: Time,
+    pub stale_dependency: Time,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -89,6 +90,11 @@ pub struct Liveness {
     pub heartbeat: Time,
     pub stale_after: Time,
     pub stale_strikes: u32,
+    pub nudges: u32,
+    pub restarts: u32,
+    pub restart_window: Time,
+    pub context_watch_percent: u32,
+    pub context_full_percent: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -202,11 +208,17 @@ impl Default for Config {
                 renotify: Time(limits.renotify),
                 escalate: Time(limits.answer),
                 handoff: Time(limits.handoff),
+                stale_dependency: Time(limits.stale_dependency),
             },
             liveness: Liveness {
                 heartbeat: Time(limits.heartbeat),
                 stale_after: Time(limits.stale_after),
                 stale_strikes: limits.stale_strikes,
+                nudges: caps.nudges,
+                restarts: caps.restarts,
+                restart_window: Time(caps.restart_window),
+                context_watch_percent: limits.context_watch_percent,
+                context_full_percent: limits.context_full_percent,
             },
             critic: Critic { max_critic_iterations: caps.critic_rounds },
             ci: Ci {

@@ -44,6 +44,12 @@ pub fn check(config: &Config) -> Result<(), Fault> {
         When::parse(job.text(&config.schedule), &config.schedule.timezone)
             .map_err(|why| Fault::new(format!("`schedule.{}`: {why}", job.name())))?;
     }
+    let (watch, full) = (config.liveness.context_watch_percent, config.liveness.context_full_percent);
+    if watch > full || full > 100 {
+        return Err(Fault::new(
+            "`liveness.context_watch_percent` must not be above `context_full_percent`, and neither above 100",
+        ));
+    }
     let usd = config.budget.per_issue_usd;
     if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
         return Err(Fault::new("`budget.per_issue_usd` must be a sum of money, such as 5.00"));
@@ -59,7 +65,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     agent::check(&config.agent)
 }
 
-fn times(config: &Config) -> [(&'static str, Span); 13] {
+fn times(config: &Config) -> [(&'static str, Span); 15] {
     let (timeouts, liveness) = (&config.timeouts, &config.liveness);
     [
         ("dispatch.poll", config.dispatch.poll.0),
@@ -71,6 +77,8 @@ fn times(config: &Config) -> [(&'static str, Span); 13] {
         ("timeouts.renotify", timeouts.renotify.0),
         ("timeouts.escalate", timeouts.escalate.0),
         ("timeouts.handoff", timeouts.handoff.0),
+        ("timeouts.stale_dependency", timeouts.stale_dependency.0),
+        ("liveness.restart_window", liveness.restart_window.0),
         ("liveness.heartbeat", liveness.heartbeat.0),
         ("liveness.stale_after", liveness.stale_after.0),
         ("queue.alarm", config.queue.alarm.0),
@@ -102,6 +110,9 @@ impl Config {
                 critic_rounds: self.critic.max_critic_iterations,
                 ci_fixes: self.ci.fix_attempts,
                 ci_infra_retries: self.ci.retry_infra,
+                nudges: liveness.nudges,
+                restarts: liveness.restarts,
+                restart_window: liveness.restart_window.0,
                 cost_micro_usd: micro_usd(self.budget.per_issue_usd),
                 ..Caps::default()
             },
@@ -117,7 +128,9 @@ impl Config {
                 heartbeat: liveness.heartbeat.0,
                 stale_after: liveness.stale_after.0,
                 stale_strikes: liveness.stale_strikes,
-                ..Limits::default()
+                stale_dependency: timeouts.stale_dependency.0,
+                context_watch_percent: liveness.context_watch_percent,
+                context_full_percent: liveness.context_full_percent,
             },
             labels: self.labels(),
             queue: QueueRules {

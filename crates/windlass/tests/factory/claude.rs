@@ -1,6 +1,7 @@
 //! The real Claude Code in the factory, against a provider on loopback that answers by script.
 
 mod context;
+mod idle;
 mod kills;
 mod phases;
 mod rounds;

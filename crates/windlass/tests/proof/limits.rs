@@ -1,6 +1,6 @@
 //! Crash cycles without end, and a machine that is full, read-only, locked, damaged or doubled.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
