@@ -324,7 +324,8 @@ pub fn state_line(task: &Task) -> String {
         State::Dispatched => "the workspace is being made".into(),
         State::Running { .. } => "the agent works on the issue".into(),
         State::AwaitingCi { head, .. } => format!("CI runs on {}", head.short()),
-        State::AwaitingCritic { head, .. } => format!("the critic reads {}", head.short()),
+        State::AwaitingCritic { again_at: Some(_), .. } => "waits for the critic's provider".into(),
+        State::AwaitingCritic { head, again_at: None, .. } => format!("the critic reads {}", head.short()),
         State::AwaitingSlot { feedback } => {
             format!("feedback is ready ({}), waits for a slot", feedback.word())
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windlass_adapters::agent::{self, HookMeaning, Seen};
 use windlass_adapters::shim::client;
 use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
-use windlass_core::id::SessionId;
+use windlass_core::id::{SessionId, Sha};
 use windlass_core::phase::{self, Read};
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Event, Trouble};
@@ -213,17 +213,31 @@ fn read_verdict(papers: &Papers, look: &mut Look) {
         .and_then(|text| verdict::read(text, &head).map_err(|error| error.to_string()));
     look.events.push(match read {
         Ok(report) => Event::VerdictGiven { report },
-        Err(why) => Event::NoVerdict { head, why: last_failure(&papers.facts).unwrap_or(why) },
+        Err(why) => without_verdict(&papers.facts, head, why),
     });
 }
 
-/// What went wrong with the last turn, which explains more than what is missing because of it.
-fn last_failure(facts: &[Fact]) -> Option<String> {
+/// What went wrong with the last turn explains more than what is missing because of it.
+fn without_verdict(facts: &[Fact], head: Sha, why: String) -> Event {
     let last = facts.iter().rev().find_map(|fact| match fact {
-        Fact::TurnEnded { end: End::Result(result), .. } => Some(result),
+        Fact::TurnEnded { end: End::Result(result), at, .. } => Some((result, *at)),
         Fact::TurnEnded { .. } | Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => None,
-    })?;
-    last.failure.as_ref().map(failure)
+    });
+    let Some((result, at)) = last else { return Event::NoVerdict { head, why } };
+    let what = result.failure.as_ref().map_or(why, failure);
+    let (trouble, until) = match agent::trouble(result) {
+        Some(agent::Trouble::Limit { until }) => (Trouble::Passing, until.filter(|until| *until > at)),
+        Some(agent::Trouble::Passing) => (Trouble::Passing, None),
+        Some(agent::Trouble::NeedsPerson) => (Trouble::NeedsPerson, None),
+        Some(
+            agent::Trouble::ContextFull
+            | agent::Trouble::ConversationLost
+            | agent::Trouble::TurnsSpent
+            | agent::Trouble::Unknown,
+        )
+        | None => return Event::NoVerdict { head, why: what },
+    };
+    Event::CriticFailed { head, trouble, until, what }
 }
 
 fn turn_is_open(facts: &[Fact]) -> bool {

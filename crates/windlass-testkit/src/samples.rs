@@ -27,7 +27,12 @@ pub fn tasks() -> Vec<Task> {
         State::Running { heard: None },
         State::Running { heard: Some(Phase::AwaitingCi) },
         State::AwaitingCi { head: head(), tree: tree() },
-        State::AwaitingCritic { head: head(), tree: tree(), review: SessionId::review(&id, 1) },
+        State::AwaitingCritic {
+            head: head(),
+            tree: tree(),
+            review: SessionId::review(&id, 1),
+            again_at: None,
+        },
         State::AwaitingSlot { feedback: feedback() },
         State::Revising { feedback: feedback(), heard: None },
         State::AwaitingHuman { question: "which?".into(), notified_at: Millis(0) },
@@ -85,6 +90,18 @@ pub fn events() -> Vec<Event> {
         Event::VerdictGiven { report: report(Decision::RequestChanges) },
         Event::VerdictGiven { report: report(Decision::Block) },
         Event::NoVerdict { head: head(), why: "not JSON".into() },
+        Event::CriticFailed {
+            head: head(),
+            trouble: Trouble::Passing,
+            until: None,
+            what: "overloaded".into(),
+        },
+        Event::CriticFailed {
+            head: head(),
+            trouble: Trouble::NeedsPerson,
+            until: None,
+            what: "no credit".into(),
+        },
         Event::MergeConflict { head: head(), files: vec!["a".into()], commits: vec![] },
         Event::Ejected { head: head(), failing: vec![], log: String::new() },
         Event::MergeComplete { head: head(), commit: sha(6) },
@@ -195,8 +212,9 @@ pub fn kind_number(event: &Event) -> usize {
         Event::EffectFailed { .. } => 29,
         Event::Withdrawn { .. } => 30,
         Event::ProviderFailed { .. } => 31,
+        Event::CriticFailed { .. } => 32,
     }
 }
 
-pub const EVENT_KINDS: usize = 32;
+pub const EVENT_KINDS: usize = 33;
 pub const STATE_KINDS: usize = 13;

@@ -13,7 +13,8 @@ pub fn wake_at(policy: &Policy, task: &Task) -> Option<(Millis, Deadline)> {
         }
         State::HandingOff { .. } => Some((task.since + limits.handoff, Deadline::Handoff)),
         State::AwaitingCi { .. } => Some((task.since + limits.ci_wait, Deadline::Ci)),
-        State::AwaitingCritic { .. } => Some((task.since + limits.critic, Deadline::Critic)),
+        State::AwaitingCritic { again_at: Some(at), .. } => Some((*at, Deadline::Limit)),
+        State::AwaitingCritic { again_at: None, .. } => Some((task.since + limits.critic, Deadline::Critic)),
         State::AwaitingHuman { notified_at, .. } => {
             let answer = (task.since + limits.answer, Deadline::Answer);
             let renotify = (*notified_at + limits.renotify, Deadline::Renotify);

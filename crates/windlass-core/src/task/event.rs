@@ -84,6 +84,13 @@ pub enum Event {
         head: Sha,
         why: String,
     },
+    /// The provider failed the critic of this head; known is when it works again, or it is not.
+    CriticFailed {
+        head: Sha,
+        trouble: Trouble,
+        until: Option<Millis>,
+        what: String,
+    },
     MergeConflict {
         head: Sha,
         files: Vec<String>,
@@ -225,6 +232,7 @@ impl Event {
             Self::BuildBroke { .. } => "build_broke",
             Self::VerdictGiven { .. } => "verdict_given",
             Self::NoVerdict { .. } => "no_verdict",
+            Self::CriticFailed { .. } => "critic_failed",
             Self::MergeConflict { .. } => "merge_conflict",
             Self::Ejected { .. } => "ejected",
             Self::MergeComplete { .. } => "merge_complete",
@@ -264,6 +272,7 @@ impl Event {
             | Self::BuildBroke { .. }
             | Self::VerdictGiven { .. }
             | Self::NoVerdict { .. }
+            | Self::CriticFailed { .. }
             | Self::MergeConflict { .. }
             | Self::Ejected { .. }
             | Self::MergeComplete { .. }

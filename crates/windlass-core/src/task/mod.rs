@@ -93,6 +93,9 @@ pub enum State {
         head: Sha,
         tree: Sha,
         review: SessionId,
+        /// The critic's provider fails: another critic is asked at this time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again_at: Option<Millis>,
     },
     /// Feedback is ready; the session goes on as soon as a slot is free.
     AwaitingSlot {

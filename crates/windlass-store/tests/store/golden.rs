@@ -73,7 +73,9 @@ fn next_state(last: Option<&State>) -> Option<State> {
         None => State::Dispatched,
         Some(State::Dispatched) => State::Running { heard: Some(Phase::AwaitingCi) },
         Some(State::Running { .. }) => State::AwaitingCi { head, tree },
-        Some(State::AwaitingCi { .. }) => State::AwaitingCritic { head, tree, review: session() },
+        Some(State::AwaitingCi { .. }) => {
+            State::AwaitingCritic { head, tree, review: session(), again_at: Some(Millis(3)) }
+        }
         Some(State::AwaitingCritic { .. }) => State::AwaitingSlot { feedback },
         Some(State::AwaitingSlot { .. }) => State::Revising { feedback, heard: None },
         Some(State::Revising { .. }) => State::AwaitingHuman { question: text(), notified_at: Millis(1) },
@@ -127,7 +129,10 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
         Some(Event::BuildFailed { .. }) => Event::BuildBroke { tree, why: text() },
         Some(Event::BuildBroke { .. }) => Event::VerdictGiven { report: report() },
         Some(Event::VerdictGiven { .. }) => Event::NoVerdict { head, why: text() },
-        Some(Event::NoVerdict { .. }) => Event::MergeConflict { head, files: texts(), commits: texts() },
+        Some(Event::NoVerdict { .. }) => {
+            Event::CriticFailed { head, trouble: Trouble::Passing, until: Some(Millis(1)), what: text() }
+        }
+        Some(Event::CriticFailed { .. }) => Event::MergeConflict { head, files: texts(), commits: texts() },
         Some(Event::MergeConflict { .. }) => Event::Ejected { head, failing: texts(), log: text() },
         Some(Event::Ejected { .. }) => Event::MergeComplete { head, commit: tree },
         Some(Event::MergeComplete { .. }) => Event::AlreadyOnMain { head },

@@ -197,7 +197,7 @@ impl Machine {
         }
     }
 
-    fn others(desk: &Desk, acts: &mut Vec<Act>) {
+    fn others(desk: &Desk, may_fail: bool, acts: &mut Vec<Act>) {
         let awaited = |tree: &&Sha| matches!(&desk.task.state, State::AwaitingCi { tree: wanted, .. } if wanted == *tree);
         for tree in &desk.around.builds {
             acts.push(Act::Build(Event::BuildPassed { tree: tree.clone() }));
@@ -212,6 +212,10 @@ impl Machine {
             let given = decisions.map(|decision| Event::VerdictGiven { report: report(head, decision) });
             acts.extend(given.map(Act::Critic));
             acts.push(Act::Critic(Event::NoVerdict { head: head.clone(), why: "silence".into() }));
+            let failed =
+                |trouble| Event::CriticFailed { head: head.clone(), trouble, until: None, what: "no".into() };
+            let failures = [task::Trouble::Passing, task::Trouble::NeedsPerson].map(failed);
+            acts.extend(failures.into_iter().filter(|_| may_fail).map(Act::Critic));
         }
         if let State::Queued { head, .. } = &desk.task.state {
             let (head, files) = (head.clone(), vec!["a".to_owned()]);
@@ -309,7 +313,7 @@ impl Machine {
         let around = &desk.around;
         let waits = match &desk.task.state {
             State::AwaitingCi { tree, .. } => around.builds.contains(tree),
-            State::AwaitingCritic { .. } => around.review.is_some(),
+            State::AwaitingCritic { again_at, .. } => around.review.is_some() || again_at.is_some(),
             State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => around.busy,
             // The scheduler, the clock, the queue and people have these in their lists.
             State::AwaitingSlot { .. }
@@ -347,7 +351,7 @@ impl Model for Machine {
             acts.push(Act::GiveUp);
         }
         Self::agent(desk, may_fail, acts);
-        Self::others(desk, acts);
+        Self::others(desk, may_fail, acts);
         self.people(desk, acts);
     }
 
@@ -391,6 +395,7 @@ impl Model for Machine {
                 self.happened(&mut desk, &event);
             }
             Act::Critic(event) => {
+                desk.around.had.faults += u8::from(matches!(event, Event::CriticFailed { .. }));
                 desk.around.review = None;
                 self.happened(&mut desk, &event);
             }

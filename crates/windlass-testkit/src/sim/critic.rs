@@ -1,7 +1,7 @@
 //! What critics do: they read one head, and write a report or fail to.
 
 use serde_json::json;
-use windlass_adapters::shim::End;
+use windlass_adapters::shim::{End, Failure, TurnResult};
 use windlass_core::id::SessionId;
 
 use super::plan::{MINUTE, Mishap, ReviewKind, SECOND};
@@ -48,7 +48,7 @@ impl World {
                 let other = self.seen.heads_of(&task).into_iter().find(|other| *other != head);
                 json!({"head": other.unwrap_or_else(|| self.git.main()), "verdict": "APPROVE"})
             }
-            ReviewKind::SaysNothing | ReviewKind::Dies | ReviewKind::Hangs => return,
+            ReviewKind::SaysNothing | ReviewKind::Dies | ReviewKind::Hangs | ReviewKind::IsLimited => return,
         };
         self.sessions.get_mut(name).expect("it lives").verdict = Some(report.to_string());
         self.stir(name);
@@ -57,6 +57,11 @@ impl World {
     pub fn end_review(&mut self, name: &SessionId, kind: ReviewKind) {
         let end = match kind {
             ReviewKind::Dies => End::Exit(1),
+            ReviewKind::IsLimited => {
+                let failure =
+                    Failure { status: Some(529), kind: "api_error".into(), text: "overloaded".into() };
+                End::Result(TurnResult { is_error: true, failure: Some(failure), ..TurnResult::default() })
+            }
             ReviewKind::Approves
             | ReviewKind::AsksForChanges
             | ReviewKind::Blocks

@@ -225,12 +225,13 @@ impl Maker {
     }
 
     fn review(&mut self) -> Mishap {
-        let how = match self.dice.below(9) {
+        let how = match self.dice.below(10) {
             0..=2 => ReviewKind::AsksForChanges,
             3 => ReviewKind::Blocks,
             4 => ReviewKind::SaysNothing,
             5 => ReviewKind::Dies,
             6 => ReviewKind::Hangs,
+            7 => ReviewKind::IsLimited,
             _ => ReviewKind::OldHead,
         };
         Mishap::Review { issue: self.any_issue(), nth: self.nth(3), how }

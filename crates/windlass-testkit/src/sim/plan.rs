@@ -204,6 +204,8 @@ pub enum ReviewKind {
     SaysNothing,
     Dies,
     Hangs,
+    /// Its provider is too busy.
+    IsLimited,
     /// Its report is about the head before, or about one that never was.
     OldHead,
 }

@@ -36,6 +36,7 @@ pub const ALL: &[&str] = &[
     "the critic's rounds were used up",
     "the critic blocked",
     "no verdict, and another critic was asked",
+    "a critic's provider was waited for",
     "a verdict on another head was not taken",
     "the agent was reminded until it was given up",
     "a dead agent was brought back",

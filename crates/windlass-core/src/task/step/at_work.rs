@@ -48,6 +48,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::BuildBroke { .. }
         | Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
+        | Event::CriticFailed { .. }
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
@@ -226,15 +227,22 @@ fn provider_failed(mut m: Move<'_>, until: Option<Millis>, what: &str) -> Result
     if heard(&m) {
         return m.stay();
     }
+    match wait_for_provider(&mut m, until) {
+        Ok(until) => m.go(State::Limited { until, what: what.to_owned() }),
+        Err(times) => m.ask(message::provider_is_down(times, what)),
+    }
+}
+
+/// When to try again; or how often it was tried, when that is often enough.
+pub(super) fn wait_for_provider(m: &mut Move<'_>, until: Option<Millis>) -> Result<Millis, u32> {
     let before = m.task.tally.outages;
     m.task.tally.outages += 1;
     if before >= m.policy.caps.outages {
         m.task.tally.outages = 0;
-        return m.ask(message::provider_is_down(before, what));
+        return Err(before);
     }
     let wait = Span(FIRST_WAIT.0 << before.min(16)).min(LONGEST_WAIT);
-    let until = until.filter(|until| *until > m.at).unwrap_or(m.at + wait);
-    m.go(State::Limited { until, what: what.to_owned() })
+    Ok(until.filter(|until| *until > m.at).unwrap_or(m.at + wait))
 }
 
 fn provider_refused(m: Move<'_>, what: &str) -> Result<Step, Stale> {

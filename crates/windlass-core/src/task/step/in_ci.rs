@@ -41,6 +41,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
         | Event::HandoffComplete { .. }
         | Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
+        | Event::CriticFailed { .. }
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
@@ -54,16 +55,15 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
 fn passed(mut m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
     let description = "tests passed".to_owned();
     m.order(Effect::SetStatus { head: head.clone(), state: StatusState::Success, description });
-    let review = start_review(&mut m, head);
-    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), review })
+    review(m, head, tree)
 }
 
 /// Every head is read by a critic session of its own.
-pub(super) fn start_review(m: &mut Move<'_>, head: &Sha) -> SessionId {
+pub(super) fn review(mut m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
     m.task.reviews += 1;
     let review = SessionId::review(&m.task.id, m.task.reviews);
     m.order(Effect::StartReview { session: review.clone(), head: head.clone() });
-    review
+    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), review, again_at: None })
 }
 
 fn failed(mut m: Move<'_>, head: &Sha, failing: &[String], log: &str) -> Result<Step, Stale> {

@@ -48,6 +48,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, event: &Event) -> Result<Step, Sta
         | Event::BuildBroke { .. }
         | Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
+        | Event::CriticFailed { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
         | Event::SlotGranted

@@ -1,19 +1,31 @@
 //! The build is green and the critic reads the head.
 
-use super::{Move, Stale, Step, anywhere, in_ci};
+use super::{Move, Stale, Step, anywhere, at_work, in_ci};
 use crate::bugs::{self, Bug};
 use crate::forge::ReviewDecision;
-use crate::id::Sha;
+use crate::id::{SessionId, Sha};
 use crate::message;
-use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State};
+use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State, Trouble};
+use crate::time::Millis;
 use crate::verdict::{CriticReport, Decision, ledger_after};
 
-pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<Step, Stale> {
+pub(super) fn on(
+    m: Move<'_>,
+    head: &Sha,
+    tree: &Sha,
+    review: &SessionId,
+    event: &Event,
+) -> Result<Step, Stale> {
     match event {
         Event::VerdictGiven { report } if report.head == *head || bugs::is(Bug::StaleVerdict) => {
             verdict(m, tree, report)
         }
         Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, why),
+        Event::CriticFailed { head: read, trouble, until, what } if read == head => {
+            let State::AwaitingCritic { again_at: None, .. } = &m.task.state else { return Err(Stale) };
+            critic_failed(m, (head, tree, review), *trouble, *until, what)
+        }
+        Event::Due { deadline: Deadline::Limit } => in_ci::review(m, head, tree),
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
         Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
         Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),
@@ -26,6 +38,7 @@ pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<S
         | Event::IssueClosed => anywhere::on(m, event),
         Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
+        | Event::CriticFailed { .. }
         | Event::Due { .. }
         | Event::WorkspaceReady { .. }
         | Event::SessionStarted { .. }
@@ -51,6 +64,7 @@ pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<S
 }
 
 fn verdict(mut m: Move<'_>, tree: &Sha, report: &CriticReport) -> Result<Step, Stale> {
+    m.task.tally.outages = 0;
     m.task.findings = ledger_after(&m.task.findings, report);
     let body = message::review(&m.task, report);
     let decision = match report.verdict {
@@ -78,6 +92,24 @@ fn no_verdict(mut m: Move<'_>, head: &Sha, tree: &Sha, why: &str) -> Result<Step
         return m.ask(message::no_verdict(head, why));
     }
     m.task.tally.no_verdicts += 1;
-    let review = in_ci::start_review(&mut m, head);
-    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), review })
+    in_ci::review(m, head, tree)
+}
+
+/// No fault of the critic's: another is asked when its provider works again.
+fn critic_failed(
+    mut m: Move<'_>,
+    (head, tree, review): (&Sha, &Sha, &SessionId),
+    trouble: Trouble,
+    until: Option<Millis>,
+    what: &str,
+) -> Result<Step, Stale> {
+    if trouble == Trouble::NeedsPerson {
+        return m.ask(message::provider_refuses(what));
+    }
+    let until = match at_work::wait_for_provider(&mut m, until) {
+        Ok(until) => until,
+        Err(times) => return m.ask(message::provider_is_down(times, what)),
+    };
+    let (head, tree, review) = (head.clone(), tree.clone(), review.clone());
+    m.go(State::AwaitingCritic { head, tree, review, again_at: Some(until) })
 }

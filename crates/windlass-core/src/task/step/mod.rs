@@ -91,7 +91,7 @@ pub fn step(policy: &Policy, task: &Task, at: Millis, event: &Event) -> Result<S
             at_work::on(move_, event)
         }
         State::AwaitingCi { head, tree } => in_ci::on(move_, head, tree, event),
-        State::AwaitingCritic { head, tree, .. } => in_review::on(move_, head, tree, event),
+        State::AwaitingCritic { head, tree, review, .. } => in_review::on(move_, head, tree, review, event),
         State::Queued { head, .. } => in_queue::on(move_, head, event),
         State::AwaitingSlot { .. } | State::AwaitingHuman { .. } | State::Limited { .. } => {
             waiting::on(move_, event)

@@ -33,6 +33,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::BuildBroke { .. }
         | Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
+        | Event::CriticFailed { .. }
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }

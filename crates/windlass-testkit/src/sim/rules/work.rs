@@ -113,6 +113,7 @@ impl World {
             Event::NoVerdict { why, .. } if why.contains("the verdict is for") => {
                 sometimes!(self, "a verdict on another head was not taken");
             }
+            Event::CriticFailed { .. } => sometimes!(self, "a critic's provider was waited for"),
             Event::NoVerdict { .. } => sometimes!(self, "no verdict, and another critic was asked"),
             Event::AgentCrashed { how: Crash::Silent, .. } => sometimes!(self, "a silent agent was replaced"),
             Event::AgentCrashed { .. } => sometimes!(self, "a dead agent was brought back"),

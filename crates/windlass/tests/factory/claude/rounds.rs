@@ -6,7 +6,7 @@ use windlass_testkit::provider::Step;
 use super::{Lab, Wish, lab, one_conversation, ready};
 use crate::works::Works;
 
-const CRITIC: &str = "[agent.critic]\nkind = \"claude-code\"\nbinary = \"@claude\"\nenv = CRITIC_ENV\n";
+pub const CRITIC: &str = "[agent.critic]\nkind = \"claude-code\"\nbinary = \"@claude\"\nenv = CRITIC_ENV\n";
 
 #[test]
 fn claude_goes_through_ci_and_critic_in_one_conversation() {
@@ -81,7 +81,7 @@ fn claude_that_was_let_go_is_resumed() {
 const NO_PAGE: &str =
     r#"{"severity":"sev2","category":"docs","file":"answer","line":1,"message":"There is no page"}"#;
 
-fn verdict(word: &str, comment: &str) -> Step {
+pub fn verdict(word: &str, comment: &str) -> Step {
     Step::bash(&format!(
         "printf '{{\"head\":\"%s\",\"verdict\":\"{word}\",\"comments\":[{}]}}' $(git rev-parse HEAD) > $WINDLASS_VERDICT_FILE",
         comment

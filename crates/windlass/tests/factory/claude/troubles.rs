@@ -2,6 +2,7 @@
 
 use windlass_testkit::provider::Step;
 
+use super::rounds::{CRITIC, verdict};
 use super::{Lab, Wish, lab, one_conversation, ready};
 use crate::works::Log;
 
@@ -50,6 +51,27 @@ fn claude_waits_until_its_limit_is_over() {
     assert_eq!(hit["data"]["until"], soon * 1000);
     assert_eq!(log.wait_state(1, "LIMITED")["data"]["reason"], "limit_hit");
     merges_in_one_conversation(lab, log, 4);
+}
+
+/// A critic is no worse off than a worker: what its provider does is no verdict, and nobody is asked about it.
+#[test]
+fn a_critic_waits_while_its_provider_is_down() {
+    let test = "a_critic_waits_while_its_provider_is_down";
+    let wish = Wish { critic: CRITIC, ..Wish::default() };
+    let Some(Lab { mut works, provider }) = lab(test, &wish) else { return };
+    provider.script("dev", [ready("answer", "42"), Step::say("ready")]);
+    provider.script("critic", [529, 429, 500].map(|code| Step::fail(code, "not now")));
+    provider.script("critic", [verdict("APPROVE", ""), Step::say("done")]);
+    works.new_issue("The answer", "Write the answer down.");
+    works.up();
+    let mut log = works.log();
+    let failed = log.wait_kind("critic_failed", 1);
+    assert_eq!(failed["data"]["trouble"], "passing", "{failed}");
+    log.wait_merged(1);
+    assert_eq!((log.count("critic_failed", 1), log.count("no_verdict", 1)), (3, 0));
+    assert_eq!(provider.asked("critic").len(), 5);
+    assert_eq!(works.comments(1, "**Needs you.**").len(), 0);
+    works.down();
 }
 
 #[test]
