@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::process::GroupLimits;
 use windlass_core::id::{IssueNumber, Recipe};
 use windlass_core::policy::Policy;
 use windlass_core::time::Span;
@@ -23,6 +24,8 @@ pub struct Settings {
     pub critic: AgentSettings,
     pub ci: CiSettings,
     pub guards: Guards,
+    /// For all processes of one agent, or of one build, together.
+    pub limits: GroupLimits,
     /// How often the forge is read when nothing wakes us.
     pub poll: Span,
     /// No other issue is taken than this one; whatever is under way goes on.
@@ -82,6 +85,7 @@ impl Settings {
         self.policy.limits.ci = ci;
         self.ci.slots = new.ci.slots;
         self.guards = new.guards;
+        self.limits = new.limits;
         self.poll = new.poll;
     }
 

@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use windlass_adapters::process::{self, Given};
-use windlass_adapters::shim::SESSION_DIR;
+use windlass_adapters::shim::{SESSION_DIR, client};
+use windlass_engine::Layout;
 
 /// Set for every git process of the project's repository.
 const GIT_DIR: &str = "WINDLASS_GIT_DIR";
@@ -21,26 +22,49 @@ pub struct Leftover {
 /// Processes of our user, without ourselves, that run for the state folder.
 pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
     let state = state.canonicalize()?;
-    Ok(process::given()?.iter().filter_map(|given| look(&state, given)).collect())
+    let all = process::given()?;
+    let mut found: Vec<Leftover> = all.iter().filter_map(|given| look(&state, given)).collect();
+    for (folder, pid) in in_groups(&Layout::new(&state))? {
+        let given = all.iter().find(|given| given.pid == pid);
+        let pid = pid.cast_unsigned();
+        if let Some(given) = given.filter(|_| found.iter().all(|left| left.pid != pid)) {
+            found.push(Leftover { pid, command: shown(given), folder: Some(folder) });
+        }
+    }
+    Ok(found)
+}
+
+/// Members of the control groups of sessions and builds that have not come to a good end.
+fn in_groups(layout: &Layout) -> io::Result<Vec<(PathBuf, i32)>> {
+    let mut found = Vec::new();
+    for kind in [layout.sessions(), layout.builds()] {
+        for entry in std::fs::read_dir(kind).into_iter().flatten().flatten() {
+            let members = client::group_members(&entry.path()).map_err(io::Error::other)?;
+            found.extend(members.into_iter().map(|pid| (entry.path(), pid)));
+        }
+    }
+    Ok(found)
+}
+
+fn shown(given: &Given) -> String {
+    windlass_core::text::one_line(&String::from_utf8_lossy(&given.args).replace('\0', " "), 120)
 }
 
 fn look(state: &Path, given: &Given) -> Option<Leftover> {
     let pid = given.pid.cast_unsigned();
     let words: Vec<&[u8]> = given.args.split(|byte| *byte == 0).collect();
-    let shown =
-        || windlass_core::text::one_line(&String::from_utf8_lossy(&given.args).replace('\0', " "), 120);
     if let [_, b"shim", session, ..] = words.as_slice()
         && let Some(session) = below(state, session)
     {
-        return Some(Leftover { pid, command: shown(), folder: Some(session) });
+        return Some(Leftover { pid, command: shown(given), folder: Some(session) });
     }
     let session = variable(&given.environment, SESSION_DIR).and_then(|value| below(state, value));
     if session.is_some() {
-        return Some(Leftover { pid, command: shown(), folder: session });
+        return Some(Leftover { pid, command: shown(given), folder: session });
     }
     variable(&given.environment, GIT_DIR).and_then(|value| below(state, value)).map(|_| Leftover {
         pid,
-        command: shown(),
+        command: shown(given),
         folder: None,
     })
 }

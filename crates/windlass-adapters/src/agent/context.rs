@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::id::SessionId;
 
+use crate::process::GroupLimits;
 use crate::shim::{Framing, Launch, SESSION_DIR};
 
 /// One session as its driver sees it.
@@ -53,6 +54,7 @@ pub struct Limits {
     pub max_line_bytes: usize,
     pub max_output_bytes: u64,
     pub term_grace_ms: i64,
+    pub group: GroupLimits,
 }
 
 impl Default for Limits {
@@ -63,13 +65,14 @@ impl Default for Limits {
             max_line_bytes: 4 << 20,
             max_output_bytes: 256 << 20,
             term_grace_ms: 5_000,
+            group: GroupLimits::default(),
         }
     }
 }
 
 impl SessionContext {
     pub(super) fn launch(&self, argv: Vec<String>, framing: Framing) -> Launch {
-        let Limits { wall_limit_ms, keep_warm_ms, max_line_bytes, max_output_bytes, term_grace_ms } =
+        let Limits { wall_limit_ms, keep_warm_ms, max_line_bytes, max_output_bytes, term_grace_ms, group } =
             self.limits;
         Launch {
             argv,
@@ -82,6 +85,7 @@ impl SessionContext {
             max_line_bytes,
             max_output_bytes,
             term_grace_ms,
+            limits: group,
         }
     }
 

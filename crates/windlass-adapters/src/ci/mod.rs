@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::files;
+use crate::process::GroupLimits;
 use crate::shim::{Exit, Framing, LOG, Launch, SESSION_DIR, ShimError, client};
 
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -25,6 +26,7 @@ pub struct Build {
     pub env: BTreeMap<String, String>,
     pub wall_limit_ms: i64,
     pub max_log_bytes: u64,
+    pub limits: GroupLimits,
 }
 
 /// What came of a build, uninterpreted.
@@ -64,6 +66,7 @@ pub fn launch(build: &Build) -> Launch {
         max_line_bytes: 1 << 20,
         max_output_bytes: build.max_log_bytes,
         term_grace_ms: 2_000,
+        limits: build.limits,
     }
 }
 

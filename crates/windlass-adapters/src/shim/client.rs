@@ -13,10 +13,15 @@ use rustix::io::Errno;
 use super::error::ShimError;
 use super::journal;
 use super::protocol::{
-    EXIT, Exit, FACTS, Fact, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP, TRANSCRIPT,
+    EXIT, Exit, FACTS, Fact, GROUP, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP,
+    TRANSCRIPT,
 };
 use crate::agent::{HOOKS, HookNote};
+use crate::process::Cgroup;
 use crate::{files, process};
+
+/// How long killed processes may take to be gone.
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What `spawn` found or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +176,7 @@ pub fn kill_leftovers(folder: &Path) -> Result<u32, ShimError> {
     }
     let folder = full_path(folder)?;
     let failed = |source| ShimError::Watch { folder: folder.clone(), source };
-    let mut killed = 0;
+    let mut killed = end_group(&folder)?;
     // Whoever was forked while we looked is found in the next round.
     for _ in 0..20 {
         let found = process::find_by_env(SESSION_DIR, &folder.to_string_lossy()).map_err(failed)?;
@@ -181,6 +186,25 @@ pub fn kill_leftovers(folder: &Path) -> Result<u32, ShimError> {
         killed += process::kill_found(&found).map_err(failed)?;
     }
     Ok(killed)
+}
+
+/// The members of its control group: they are found whatever they did to their environment.
+pub fn group_members(folder: &Path) -> Result<Vec<i32>, ShimError> {
+    let members = group(folder)?.map_or(Ok(Vec::new()), |group| group.members());
+    members.map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })
+}
+
+fn end_group(folder: &Path) -> Result<u32, ShimError> {
+    let ended = group(folder)?.map_or(Ok(0), |group| group.end(KILL_PATIENCE));
+    let killed = ended.map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })?;
+    files::remove_tree(&folder.join(GROUP))?;
+    Ok(killed)
+}
+
+/// What is not understood was never written whole, and then no group was made.
+fn group(folder: &Path) -> Result<Option<Cgroup>, ShimError> {
+    let bytes = files::read_head(&folder.join(GROUP), 64 * 1024)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// Processor time used so far by the program that runs now and all its children: a sign of life.

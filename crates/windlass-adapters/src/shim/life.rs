@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use sha2::{Digest, Sha256};
 use windlass_core::time::Millis;
 
 use super::client::{full_path, open_lock, try_lock};
 use super::error::ShimError;
 use super::journal;
-use super::protocol::{EXIT, Exit, FACTS, Fact, Framing, LAUNCH, Launch};
+use super::protocol::{EXIT, Exit, FACTS, Fact, Framing, GROUP, LAUNCH, Launch};
 use super::{once, stream, turns};
+use crate::process::{Cgroup, GroupLimits};
 use crate::{files, process};
 
 /// How long a second shim waits for the first to leave.
@@ -41,6 +43,8 @@ pub fn run(folder: &Path) -> ExitCode {
 pub(super) struct Life {
     pub folder: PathBuf,
     pub launch: Launch,
+    /// Where its control group is, while it has one; none where the system has none.
+    pub group: Option<Cgroup>,
     facts: File,
 }
 
@@ -66,7 +70,10 @@ impl Life {
 
     /// Kills everything that still runs below us; says how many that were.
     pub fn kill_rest(&self) -> Result<u32, ShimError> {
-        process::kill_tree(KILL_PATIENCE).map_err(|source| self.watch_failed(source))
+        let killed = process::kill_tree(KILL_PATIENCE).map_err(|source| self.watch_failed(source))?;
+        // None is left where a subreaper has looked; it is said if there is.
+        let more = self.group.as_ref().map_or(Ok(0), |group| group.end(KILL_PATIENCE));
+        Ok(killed + more.map_err(|source| self.watch_failed(source))?)
     }
 }
 
@@ -105,18 +112,29 @@ fn supervise(folder: &Path) -> Result<Exit, ShimError> {
         serde_json::from_slice(&bytes).map_err(|source| ShimError::Decode { path, source })?;
     let facts = folder.join(FACTS);
     let facts = journal::open(&facts).map_err(|source| ShimError::Io { path: facts, source })?;
-    let mut life = Life { folder: folder.to_owned(), launch, facts };
+    let group = group(folder, launch.limits)?;
+    let mut life = Life { folder: folder.to_owned(), launch, group, facts };
     let ended = match life.launch.framing {
         Framing::Once => once::run(&mut life),
         Framing::Turns => turns::run(&mut life),
         Framing::StreamJson => stream::run(&mut life),
     };
     let rest = life.kill_rest()?;
+    files::remove_tree(&folder.join(GROUP))?;
     let mut exit = ended?;
     exit.killed_leftovers += rest;
     exit.at = now();
     life.note(&Fact::Exited(exit.clone()))?;
     Ok(exit)
+}
+
+/// The place of a control group, named by the folder. Written down first: should we be killed, others end it.
+fn group(folder: &Path, limits: GroupLimits) -> Result<Option<Cgroup>, ShimError> {
+    let digest = Sha256::digest(folder.to_string_lossy().as_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let Some(group) = Cgroup::plan(&format!("windlass-{name}"), limits) else { return Ok(None) };
+    files::write_json(&folder.join(GROUP), &group)?;
+    Ok(Some(group))
 }
 
 /// The daemon hands the lock over as our stdin; by hand, we wait for it.

@@ -16,6 +16,6 @@ mod turns;
 pub use error::ShimError;
 pub use life::run;
 pub use protocol::{
-    EXIT, End, Exit, FACTS, Fact, Failure, Framing, INBOX, LAUNCH, LOCK, LOG, Launch, Message, SESSION_DIR,
-    SHIM_LOG, STDERR, STOP, TRANSCRIPT, TurnResult,
+    EXIT, End, Exit, FACTS, Fact, Failure, Framing, GROUP, INBOX, LAUNCH, LOCK, LOG, Launch, Message,
+    SESSION_DIR, SHIM_LOG, STDERR, STOP, TRANSCRIPT, TurnResult,
 };

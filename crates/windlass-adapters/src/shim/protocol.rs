@@ -8,6 +8,8 @@ use std::process::ExitStatus;
 use serde::{Deserialize, Serialize};
 use windlass_core::time::Millis;
 
+use crate::process::GroupLimits;
+
 /// Held locked by the shim for its whole life: the proof that it lives.
 pub const LOCK: &str = "lock";
 pub const LAUNCH: &str = "launch.json";
@@ -18,6 +20,8 @@ pub const STDERR: &str = "stderr.log";
 /// Everything a build prints, as it came.
 pub const LOG: &str = "log";
 pub const EXIT: &str = "exit.json";
+/// Where its control group is, written down before there is one.
+pub const GROUP: &str = "cgroup.json";
 /// Its appearance asks the shim to stop.
 pub const STOP: &str = "stop";
 /// What the shim itself had to say: empty unless something is wrong.
@@ -45,6 +49,9 @@ pub struct Launch {
     pub max_output_bytes: u64,
     /// Between the request to stop and the kill.
     pub term_grace_ms: i64,
+    /// For all processes of the program together.
+    #[serde(default)]
+    pub limits: GroupLimits,
 }
 
 /// How messages reach the program and how a turn ends.

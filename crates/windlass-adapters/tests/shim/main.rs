@@ -5,4 +5,5 @@ mod builds;
 mod conversations;
 mod daemon;
 mod ends;
+mod groups;
 mod support;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use windlass_adapters::process::ProcessId;
+use windlass_adapters::process::{GroupLimits, ProcessId};
 use windlass_adapters::shim::client::{self, Spawned};
 use windlass_adapters::shim::{Exit, Fact, Framing, Launch};
 
@@ -29,6 +29,7 @@ impl Session {
             max_line_bytes: 1 << 20,
             max_output_bytes: 64 << 20,
             term_grace_ms: 5_000,
+            limits: GroupLimits::default(),
         };
         Self { outer, launch }
     }

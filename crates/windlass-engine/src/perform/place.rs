@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use windlass_adapters::forge::{Durability, EmbeddedForge};
 use windlass_adapters::git::{BareRepo, Git};
+use windlass_adapters::process::GroupLimits;
 use windlass_core::id::Sha;
 use windlass_core::policy::Policy;
 use windlass_core::time::{Millis, Span};
@@ -61,6 +62,7 @@ fn settings() -> Settings {
         dev: agent(),
         critic: agent(),
         ci: CiSettings { command: "true".into(), slots: 1, keep: Vec::new(), env: BTreeMap::new() },
+        limits: GroupLimits::default(),
         guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
         only: None,
         poll: Span::mins(1),

@@ -45,6 +45,7 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
         env: world.settings.ci.env.clone(),
         wall_limit_ms: world.settings.policy.limits.ci.0,
         max_log_bytes: MAX_LOG,
+        limits: world.settings.limits,
     };
     // A large checkout takes its time; the build may have been given up since.
     let wanted = world.store.build(id)?.is_some_and(|build| build.status == BuildStatus::Running { slot });

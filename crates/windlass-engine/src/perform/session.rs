@@ -242,7 +242,7 @@ fn context(
         conversation: conversation.clone(),
         search_path: world.settings.search_path.clone(),
         env: world.agent(role).env.clone(),
-        limits: Limits::default(),
+        limits: Limits { group: world.settings.limits, ..Limits::default() },
         folder,
     })
 }

@@ -45,6 +45,7 @@ pub use windlass_core::bugs::Bug;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use windlass_adapters::process::GroupLimits;
 use windlass_core::bugs;
 use windlass_core::policy::{Limits, Policy};
 use windlass_core::time::Span;
@@ -153,6 +154,7 @@ fn settings(plan: &Plan) -> Settings {
         dev: agent.clone(),
         critic: agent,
         ci: CiSettings { command: "test".into(), slots: plan.slots, keep: Vec::new(), env: BTreeMap::new() },
+        limits: GroupLimits::default(),
         guards: Guards { min_free_memory_mb: 0, min_free_disk_mb: 0 },
         only: None,
         poll: Span::secs(90),

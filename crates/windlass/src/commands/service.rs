@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windlass_adapters::files;
+use windlass_adapters::process::DAEMON_GROUP;
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -123,7 +124,7 @@ fn systemd(home: &Path, config_home: Option<&Path>, id: &str, words: &[String], 
         // Agents and builds outlive the daemon, so only the daemon itself is ended with the unit.
         text: format!(
             "[Unit]\nDescription=Windlass for {id}\n\n[Service]\nExecStart={}\nEnvironment={}\nRestart=on-failure\n\
-             RestartSec=5\nKillMode=process\n\n[Install]\nWantedBy=default.target\n",
+             RestartSec=5\nKillMode=process\nDelegate=yes\nDelegateSubgroup={DAEMON_GROUP}\n\n[Install]\nWantedBy=default.target\n",
             line.join(" "),
             quoted(&format!("PATH={path}"))
         ),

@@ -56,6 +56,7 @@ pub struct Config {
     pub agent: Agents,
     pub guards: Guards,
     pub budget: Budget,
+    pub limits: Limits,
     pub labels: Labels,
     pub keep: Keep,
     pub schedule: Schedule,
@@ -127,6 +128,14 @@ pub struct Queue {
 pub struct Guards {
     pub min_free_memory_mb: u64,
     pub min_free_disk_mb: u64,
+}
+
+/// What the processes of one agent or one build may use together; 0 is no limit.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    pub memory_mb: u64,
+    pub processes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -233,6 +242,7 @@ impl Default for Config {
             agent: Agents::default(),
             guards: Guards { min_free_memory_mb: 2_000, min_free_disk_mb: 5_000 },
             budget: Budget { per_issue_usd: settings::dollars(caps.cost_micro_usd) },
+            limits: Limits { memory_mb: 0, processes: 4_000 },
             labels: Labels {
                 backlog: labels.backlog,
                 in_progress: labels.in_progress,
@@ -264,4 +274,4 @@ macro_rules! part_of_the_default {
 }
 part_of_the_default!(Dispatch: dispatch, Timeouts: timeouts, Liveness: liveness, Critic: critic, Ci: ci);
 part_of_the_default!(Queue: queue, Guards: guards, Budget: budget, Labels: labels, Keep: keep);
-part_of_the_default!(Schedule: schedule);
+part_of_the_default!(Schedule: schedule, Limits: limits);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use windlass_adapters::process::GroupLimits;
 use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
 use windlass_core::time::Span;
 use windlass_engine::{CiSettings, Guards, Settings};
@@ -28,7 +29,9 @@ pub fn changes_at_once(key: &str) -> bool {
         "dispatch" => name != "branch_prefix",
         "timeouts" => name != "ci",
         "ci" => ["slots", "fix_attempts", "retry_infra"].contains(&name),
-        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" | "keep" | "schedule" => true,
+        "liveness" | "critic" | "queue" | "guards" | "budget" | "labels" | "limits" | "keep" | "schedule" => {
+            true
+        }
         _ => false,
     }
 }
@@ -148,6 +151,14 @@ impl Config {
         }
     }
 
+    fn limits(&self) -> GroupLimits {
+        let some = |limit: u64| (limit > 0).then_some(limit);
+        GroupLimits {
+            memory_bytes: some(self.limits.memory_mb.saturating_mul(1 << 20)),
+            processes: some(self.limits.processes),
+        }
+    }
+
     fn labels(&self) -> Labels {
         let names = self.labels.clone();
         Labels {
@@ -183,6 +194,7 @@ impl Config {
                 env: reference::follow("ci", &self.ci.env)?,
             },
             guards: self.guards(),
+            limits: self.limits(),
             poll: self.dispatch.poll.0,
             only: None,
         })

@@ -83,7 +83,8 @@ fn an_installed_agent_is_found_and_its_key_is_named_and_never_written() {
     assert!(missing.err.contains("`env:CLAUDE_CODE_OAUTH_TOKEN`, and that is not there"), "{}", missing.err);
     assert!(missing.err.contains("export CLAUDE_CODE_OAUTH_TOKEN="), "{}", missing.err);
     let doctor = with(&["doctor", "--quick"], None).out;
-    let agent = doctor.lines().find(|line| line.contains("agent")).unwrap_or_default();
+    let agent =
+        doctor.lines().find(|line| line.split_whitespace().nth(1) == Some("agent")).unwrap_or_default();
     assert!(agent.starts_with("FAIL") && agent.contains("`env:CLAUDE_CODE_OAUTH_TOKEN`"), "{doctor}");
     let doctor = with(&["doctor", "--quick"], Some("hush-hush"));
     assert!(doctor.out.contains("2.1.325 made up, key from CLAUDE_CODE_OAUTH_TOKEN"), "{}", doctor.out);

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::crew::{APPROVES, READY, abandoned, config, crew};
+use crate::crew::{APPROVES, READY, abandoned, config, crew, has_ended};
+use crate::recovery::kill;
 
 /// Every setting by which a repository can make git run a program, every hook, and one attribute for all filters.
 /// Each leaves a mark when it is run outside of a session.
@@ -118,4 +119,24 @@ fn a_line_of_fifty_megabytes_is_cut() {
     let transcript = works.machine.state().join("sessions/dev-2.1-1/transcript.jsonl");
     assert!(transcript.metadata().unwrap().len() < 8 << 20);
     works.down();
+}
+
+/// Its environment is empty, its family and its daemon are dead: `down` still knows whose it is, where there are control groups.
+#[test]
+fn down_ends_a_process_that_has_hidden_everything() {
+    if !windlass_adapters::process::means().groups {
+        println!("SKIPPED: the system lets us make no control groups");
+        return;
+    }
+    let hides = "setsid env -i PATH=$PATH here=$here sh -c 'sleep 600 & echo $! > $here/hidden'; echo $PPID > $here/shim; \
+                 echo there > $here/done; exec sleep 600";
+    let mut works = crew(&config("true", ""), APPROVES, &[hides]);
+    works.up();
+    works.wait_until("the hidden process", || works.note("done") == "there\n");
+    works.kill();
+    kill("KILL", &works.note("shim"));
+    let hidden = works.note("hidden").trim().to_owned();
+    assert!(!has_ended(&hidden), "it has left the family");
+    let down = works.must(&["down"]);
+    assert!(down.contains("0 processes left") && has_ended(&hidden), "{down}");
 }

@@ -37,7 +37,7 @@ fn config(project: &Project) -> Check {
     let good =
         project.sources.load().and_then(|loaded| project.facts().settings(&loaded.layered.config).map(drop));
     match (good, project.loaded.file.note()) {
-        (Err(error), None) if error.exit == Exit::Authentication => {
+        (Err(error), _) if error.exit == Exit::Authentication => {
             Check::ok("config", "valid, but for a secret that is not where it should lie")
         }
         (Ok(()), None) => Check::ok("config", "valid, and the same here as on the main branch"),
@@ -168,6 +168,7 @@ fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
         env: settings.ci.env,
         wall_limit_ms: settings.policy.limits.ci.0,
         max_log_bytes: 1 << 16,
+        limits: settings.limits,
     });
     let limit = Duration::from_millis(u64::try_from(settings.policy.limits.ci.0).unwrap_or(0));
     let limits = Limits { time: limit, stdout: 1 << 16, when_full: Full::Fail };
