@@ -56,8 +56,19 @@ impl Candidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     Paused,
-    LowMemory { free_mb: u64, wanted_mb: u64 },
-    LowDisk { free_mb: u64, wanted_mb: u64 },
+    LowMemory {
+        free_mb: u64,
+        wanted_mb: u64,
+    },
+    LowDisk {
+        free_mb: u64,
+        wanted_mb: u64,
+    },
+    /// What may be spent in a day is spent.
+    DaySpent {
+        micro_usd: u64,
+        cap_micro_usd: u64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -266,6 +277,12 @@ impl Skip {
 }
 
 impl Hold {
+    /// What the day has cost by now, if that is all it may cost.
+    pub fn of_day(policy: &Policy, micro_usd: u64) -> Option<Self> {
+        let cap_micro_usd = policy.caps.day_micro_usd;
+        (micro_usd >= cap_micro_usd).then_some(Self::DaySpent { micro_usd, cap_micro_usd })
+    }
+
     pub fn sentence(self) -> String {
         match self {
             Self::Paused => "the factory is paused".into(),
@@ -275,8 +292,18 @@ impl Hold {
             Self::LowDisk { free_mb, wanted_mb } => {
                 format!("only {free_mb} MB of disk are free, {wanted_mb} MB are wanted")
             }
+            Self::DaySpent { micro_usd, cap_micro_usd } => format!(
+                "today has cost ${} of ${}; work goes on after midnight UTC",
+                usd(micro_usd),
+                usd(cap_micro_usd)
+            ),
         }
     }
+}
+
+/// With two digits, rounded down.
+fn usd(micro: u64) -> String {
+    format!("{}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000)
 }
 
 fn numbers(issues: &[IssueNumber]) -> String {

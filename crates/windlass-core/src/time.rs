@@ -39,6 +39,11 @@ pub struct Millis(pub i64);
 pub struct Span(pub i64);
 
 impl Millis {
+    /// When the day began that this is in, in UTC.
+    pub fn midnight(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(Span::days(1).0))
+    }
+
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))
     }

@@ -7,7 +7,7 @@ use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
 use windlass_core::task::{Claim, Event, Task};
 use windlass_core::time::{Millis, Span};
-use windlass_store::{Op, Store, StoreError};
+use windlass_store::{Op, Store, StoreError, UsageQuery};
 
 use crate::causes::Seen;
 use crate::heart::{Backlog, Heart};
@@ -111,7 +111,7 @@ impl Heart {
             return Ok(());
         }
         self.restless = false;
-        let decision = self.decide(now);
+        let decision = self.decide(now)?;
         for task in &decision.grant {
             self.book.happened(now, task, &Event::SlotGranted);
         }
@@ -126,15 +126,20 @@ impl Heart {
         Ok(())
     }
 
-    fn decide(&self, now: Millis) -> Decision {
+    fn decide(&self, now: Millis) -> Result<Decision, StoreError> {
         let hold = match self.paused {
             true if !bugs::is(Bug::PauseIgnored) => Some(Hold::Paused),
             true | false => self.outside.room(),
         };
+        let today = UsageQuery { issue: None, since: Some(now.midnight()) };
+        let hold = match hold {
+            None => Hold::of_day(&self.settings.policy, self.store.cost(&today)?),
+            hold => hold,
+        };
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let (issues, only) = (&self.backlog.issues, self.settings.only);
         let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };
-        schedule::decide(&self.settings.policy, &situation)
+        Ok(schedule::decide(&self.settings.policy, &situation))
     }
 
     fn take(&mut self, now: Millis, issue: IssueNumber) -> Result<(), StoreError> {

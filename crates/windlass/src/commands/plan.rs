@@ -10,7 +10,7 @@ use windlass_core::schedule::{self, Candidate, Hold, Situation};
 use windlass_core::task::Task;
 use windlass_core::time::{Millis, Span};
 use windlass_engine::{PAUSED, room};
-use windlass_store::Store;
+use windlass_store::{Store, UsageQuery};
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -86,11 +86,15 @@ fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet
     Ok(ended)
 }
 
-fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
+pub fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
     if store.control(PAUSED)?.is_some() {
         return Ok(Some(Hold::Paused));
     }
-    Ok(room::hold(project.config.guards(), project.layout.state()))
+    if let Some(hold) = room::hold(project.config.guards(), project.layout.state()) {
+        return Ok(Some(hold));
+    }
+    let today = UsageQuery { issue: None, since: Some(windlass_engine::now().midnight()) };
+    Ok(Hold::of_day(&project.config.policy(), store.cost(&today)?))
 }
 
 fn writes(project: &Project, taken: usize) -> Vec<String> {

@@ -5,9 +5,11 @@ mod follow;
 use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
+use windlass_core::schedule::Hold;
 use windlass_core::task::{AbandonReason, State};
 use windlass_engine::Factory;
 
+use super::plan;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -53,6 +55,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     mark(&project, number, &missing)?;
     let seen = daemon::look_twice(project.layout.state())?;
     let Some(interrupt) = interrupt else { return leave(context, number, seen) };
+    must_have_money(&project, number)?;
     let follower = Follower::new(&project, number)?;
     let ended = match seen {
         Daemon::Up { .. } | Daemon::Unknown => follower.follow(context, &interrupt, || false)?,
@@ -90,6 +93,17 @@ fn mark(project: &Project, number: IssueNumber, missing: &[String]) -> Result<()
         project.forge()?.add_labels(number, &labels, windlass_engine::now())?;
     }
     project.knock()
+}
+
+/// What waits for tomorrow is not watched today.
+fn must_have_money(project: &Project, number: IssueNumber) -> Result<(), CliError> {
+    match plan::hold(project, &project.reader()?)? {
+        Some(hold @ Hold::DaySpent { .. }) => {
+            let error = CliError::new("budget", Exit::Limit, format!("{number} is not begun today"));
+            Err(error.why(hold.sentence()).next("raise `per_day_usd` in [budget]"))
+        }
+        Some(Hold::Paused | Hold::LowMemory { .. } | Hold::LowDisk { .. }) | None => Ok(()),
+    }
 }
 
 fn leave(context: &mut Context, number: IssueNumber, seen: Daemon) -> Result<Exit, CliError> {

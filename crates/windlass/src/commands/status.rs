@@ -19,8 +19,6 @@ use crate::project::Project;
 use crate::train;
 use crate::view::{ConfigState, DaemonView, Host, Stamp, Status, TaskLine, Today, Working};
 
-const DAY: i64 = 86_400_000;
-
 /// Show what needs you, who works, what waits and what was done today
 #[derive(Debug, clap::Args)]
 #[command(
@@ -76,7 +74,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
         queue: queue.collect(),
         queue_paused: train::pause(store)?.as_ref().map(train::pause_view),
         alarms: train::alarms(&memory, &queued),
-        today: today(store, now)?,
+        today: today(project, store, now)?,
         commands_waiting: store.waiting_commands()?.len(),
         config: config(project, store)?,
         host: host(project),
@@ -136,8 +134,8 @@ fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, Cl
     })
 }
 
-fn today(store: &dyn Store, now: Millis) -> Result<Today, CliError> {
-    let midnight = Millis(now.0 - now.0.rem_euclid(DAY));
+fn today(project: &Project, store: &dyn Store, now: Millis) -> Result<Today, CliError> {
+    let midnight = now.midnight();
     let ended = store.ended_since(midnight)?;
     let usage = store.usage(&UsageQuery { issue: None, since: Some(midnight) })?;
     let spent = super::cost::total(&usage);
@@ -148,6 +146,7 @@ fn today(store: &dyn Store, now: Millis) -> Result<Today, CliError> {
         closed: count(|task| matches!(task.state, State::Closed { .. })),
         abandoned: count(|task| matches!(task.state, State::Abandoned { .. })),
         cost_micro_usd: spent.cost_micro_usd,
+        cap_micro_usd: project.config.policy().caps.day_micro_usd,
         idle_micro_usd: idle.sum(),
         cache_hit_percent: spent.cache_hit_percent,
         estimated: true,

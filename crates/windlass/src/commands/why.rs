@@ -14,6 +14,7 @@ use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, LoggedEvent, Store};
 
+use super::plan;
 use crate::context::Context;
 use crate::daemon;
 use crate::error::CliError;
@@ -53,7 +54,7 @@ pub fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
         task: task.as_ref(),
         waits_for: &waits_for,
         daemon: daemon::look(project.layout.state())?,
-        paused: store.control(windlass_engine::PAUSED)?.is_some(),
+        hold: plan::hold(project, &store)?,
         labels: &project.config.labels,
         queue: queue.as_ref(),
     };

@@ -53,9 +53,12 @@ pub fn check(config: &Config) -> Result<(), Fault> {
             "`liveness.context_watch_percent` must not be above `context_full_percent`, and neither above 100",
         ));
     }
-    let usd = config.budget.per_issue_usd;
-    if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
-        return Err(Fault::new("`budget.per_issue_usd` must be a sum of money, such as 5.00"));
+    for (key, usd) in
+        [("per_issue_usd", config.budget.per_issue_usd), ("per_day_usd", config.budget.per_day_usd)]
+    {
+        if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
+            return Err(Fault::new(format!("`budget.{key}` must be a sum of money, such as 5.00")));
+        }
     }
     for (key, time) in times(config) {
         if time == Span::ZERO {
@@ -117,6 +120,7 @@ impl Config {
                 restarts: liveness.restarts,
                 restart_window: liveness.restart_window.0,
                 cost_micro_usd: micro_usd(self.budget.per_issue_usd),
+                day_micro_usd: micro_usd(self.budget.per_day_usd),
                 ..Caps::default()
             },
             limits: Limits {

@@ -83,6 +83,8 @@ pub struct Today {
     pub cost_micro_usd: u64,
     /// Of it, what no task asked for.
     pub idle_micro_usd: u64,
+    /// What the day may cost.
+    pub cap_micro_usd: u64,
     /// Of all that the agents read, what came from the provider's cache.
     pub cache_hit_percent: Option<u64>,
     /// The cost is what the agents' programs say.

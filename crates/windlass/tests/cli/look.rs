@@ -144,7 +144,12 @@ fn money_is_added_up_by_issue_role_day_and_turn() {
     assert!(text.contains("#2 task 2") && text.contains("75%") && text.contains("4.75"), "{text}");
     let today = &machine.json(&["status"])["today"];
     assert_eq!((&today["cost_micro_usd"], &today["idle_micro_usd"]), (&json!(3_750_000), &json!(0)));
-    assert!(machine.run(&["status"]).out.contains("$3.75 (estimated) · cache hit 75% · idle spend $0.00"));
+    assert!(
+        machine
+            .run(&["status"])
+            .out
+            .contains("$3.75 of $25.00 (estimated) · cache hit 75% · idle spend $0.00")
+    );
     assert_eq!(machine.run(&["cost", "--since", "soon"]).code, 2);
     drop(store);
 }

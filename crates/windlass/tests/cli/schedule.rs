@@ -101,11 +101,13 @@ fn the_daemon_keeps_the_schedule() {
     assert_eq!(machine.run(&["up"]).code, 0);
     machine.append_config("[schedule]\nbackup = \"every 1s\"\n");
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while copies(&machine).is_empty() && std::time::Instant::now() < until {
+    let mut view = machine.json(&["schedule"]);
+    while view["jobs"][1]["last"].is_null() && std::time::Instant::now() < until {
         std::thread::park_timeout(std::time::Duration::from_millis(50));
+        view = machine.json(&["schedule"]);
     }
-    let view = machine.json(&["schedule"]);
     let down = machine.run(&["down"]);
     assert_eq!(view["jobs"][1]["last"]["by"], "clock", "{view}");
+    assert!(!copies(&machine).is_empty());
     assert!(down.out.contains("0 processes left"), "{down:?}");
 }

@@ -43,6 +43,17 @@ fn an_issue_that_is_stopped_by_its_budget_has_an_exit_code_of_its_own() {
     let spent = works.machine.run(&["run", "1", "--watch"]);
     assert_eq!(spent.code, 10, "{spent:?}");
     assert!(spent.out.contains("ABANDONED"), "{spent:?}");
+    // What it has cost is now more than a day may cost: nothing is begun, and everybody is told why.
+    let number = works.new_issue("Add a done command", "as in the list");
+    let day = ["--set", "budget.per_day_usd=0.0001"];
+    let held = works.machine.run(&[&["run", "2", "--watch"], &day[..]].concat());
+    assert_eq!((number, held.code), (2, 10), "{held:?}");
+    let status = works.machine.run(&[&["status"], &day[..]].concat()).out;
+    assert!(status.contains(" of $0.00 (estimated)"), "{status}");
+    for args in [&["why", "2"][..], &["plan"]] {
+        let said = works.machine.run(&[args, &day[..]].concat()).out;
+        assert!(said.contains("work goes on after midnight UTC"), "{args:?}: {said}");
+    }
     works.must(&["down"]);
 }
 

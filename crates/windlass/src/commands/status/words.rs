@@ -55,12 +55,13 @@ fn today(out: &mut String, style: Style, view: &Status) {
     let hit = today.cache_hit_percent.map_or_else(String::new, |hit| format!(" · cache hit {hit}%"));
     writeln!(
         out,
-        "{} {} merged · {} abandoned · {} closed · ${:.2} (estimated){hit} · idle spend ${:.2}",
+        "{} {} merged · {} abandoned · {} closed · ${:.2} of ${:.2} (estimated){hit} · idle spend ${:.2}",
         style.bold("TODAY"),
         today.merged,
         today.abandoned,
         today.closed,
         dollars(today.cost_micro_usd),
+        dollars(today.cap_micro_usd),
         dollars(today.idle_micro_usd)
     )
     .expect("a String takes all");

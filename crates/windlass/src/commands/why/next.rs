@@ -2,6 +2,7 @@
 
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
+use windlass_core::schedule::Hold;
 use windlass_core::task::{State, Task};
 
 use crate::config::Labels;
@@ -15,7 +16,8 @@ pub struct Situation<'a> {
     pub task: Option<&'a Task>,
     pub waits_for: &'a [IssueNumber],
     pub daemon: Daemon,
-    pub paused: bool,
+    /// Why nothing may be started at all.
+    pub hold: Option<Hold>,
     pub labels: &'a Labels,
     /// How it stands in the merge queue.
     pub queue: Option<&'a QueueEntry>,
@@ -27,8 +29,8 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
     if situation.daemon == Daemon::Down {
         next.push("the factory is down: windlass up".into());
     }
-    if situation.paused {
-        next.push("the factory is paused: windlass resume".into());
+    if let Some(hold) = situation.hold {
+        next.push(format!("{}: {}", hold.sentence(), remedy(hold)));
     }
     match (situation.task, situation.queue) {
         (_, Some(entry)) => next.extend(super::queued::next(entry)),
@@ -36,6 +38,14 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
         (None, None) => next.extend(of_issue(situation)),
     }
     next
+}
+
+fn remedy(hold: Hold) -> &'static str {
+    match hold {
+        Hold::Paused => "windlass resume",
+        Hold::LowMemory { .. } | Hold::LowDisk { .. } => "free some, or lower it in [guards]",
+        Hold::DaySpent { .. } => "or raise `per_day_usd` in [budget]",
+    }
 }
 
 fn of_task(task: &Task) -> String {
