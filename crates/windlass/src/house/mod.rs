@@ -3,7 +3,7 @@
 mod ledger;
 mod when;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windlass_adapters::files;
 use windlass_core::time::Millis;
@@ -118,28 +118,38 @@ fn collect(project: &Project) -> Result<String, CliError> {
 fn back_up(project: &Project, at: Millis) -> Result<String, CliError> {
     let folder = project.layout.backups();
     files::private_dir(&folder)?;
+    // Who copied before us and was killed has left its beginning; nobody else copies now.
+    for part in ours(project, |name| name.contains(".db.part-"))? {
+        remove(&part)?;
+    }
     let to = folder.join(format!("windlass-{}.db", Stamp(at).to_string().replace(':', "")));
     project.reader()?.backup(&to)?;
-    let mut copies = copies(project)?;
+    let mut copies = ours(project, |name| name.ends_with(".db"))?;
     let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX);
     let spare = copies.len().saturating_sub(keep);
     for old in copies.drain(..spare) {
-        std::fs::remove_file(&old).map_err(|source| CliError::io("remove", &old, source))?;
+        remove(&old)?;
     }
     Ok(format!("copied to {}; {} copies are kept", to.display(), copies.len()))
 }
 
-/// The copies there are, the oldest first: their names are their times.
-fn copies(project: &Project) -> Result<Vec<PathBuf>, CliError> {
+/// Files that we made, the oldest first: their names are their times.
+fn ours(project: &Project, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, CliError> {
     let folder = project.layout.backups();
     let entries = std::fs::read_dir(&folder).map_err(|source| CliError::io("read", &folder, source))?;
-    let ours = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with("windlass-") && name.ends_with(".db")
-    };
-    let mut copies: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(ours).collect();
-    copies.sort();
-    Ok(copies)
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("windlass-") && wanted(&name) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn remove(path: &Path) -> Result<(), CliError> {
+    std::fs::remove_file(path).map_err(|source| CliError::io("remove", path, source))
 }
 
 /// Runs all that is due. One that fails keeps no other from its turn; the first failure is the answer.

@@ -42,6 +42,7 @@ fn as_many_copies_are_kept_as_wanted() {
     }
     assert_eq!(copies(&machine).len(), 2, "{:?}", copies(&machine));
     std::fs::write(machine.state().join("backups/mine.db"), "kept by hand").unwrap();
+    std::fs::write(machine.state().join("backups/windlass-2026.db.part-7"), "cut off").unwrap();
     assert_eq!(machine.run(&["schedule", "run", "backup", "--set", "keep.backups=1"]).code, 0);
     assert_eq!(copies(&machine).len(), 2, "what is not ours stays: {:?}", copies(&machine));
 }
