@@ -34,6 +34,14 @@ pub enum Command {
     QueueDrop {
         issue: IssueNumber,
     },
+    /// A person types in the terminal of the issue's agent.
+    TakeKeyboard {
+        issue: IssueNumber,
+    },
+    /// And no longer does.
+    ReturnKeyboard {
+        issue: IssueNumber,
+    },
 }
 
 impl Command {
@@ -44,7 +52,9 @@ impl Command {
             | Self::Retry { issue }
             | Self::Abandon { issue }
             | Self::QueueFront { issue }
-            | Self::QueueDrop { issue } => Some(*issue),
+            | Self::QueueDrop { issue }
+            | Self::TakeKeyboard { issue }
+            | Self::ReturnKeyboard { issue } => Some(*issue),
             Self::Pause | Self::Resume | Self::QueuePause { .. } | Self::QueueResume => None,
         }
     }

@@ -76,6 +76,15 @@ pub enum FactoryFact {
         hook: String,
         detail: String,
     },
+    /// A person types in the session's terminal; nothing is said to it meanwhile.
+    KeyboardTaken {
+        session: SessionId,
+        by: String,
+    },
+    KeyboardReturned {
+        session: SessionId,
+        by: String,
+    },
     BuildQueued {
         build: BuildId,
         commit: Sha,
@@ -200,6 +209,8 @@ impl FactoryFact {
             Self::HandoffRequested { .. } => "handoff_requested",
             Self::OrchestratorStuck { .. } => "orchestrator_stuck",
             Self::AgentHook { .. } => "agent_hook",
+            Self::KeyboardTaken { .. } => "keyboard_taken",
+            Self::KeyboardReturned { .. } => "keyboard_returned",
             Self::BuildQueued { .. } => "build_queued",
             Self::BuildStarted { .. } => "build_started",
             Self::BuildEnded { .. } => "build_ended",

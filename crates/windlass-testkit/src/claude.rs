@@ -17,6 +17,17 @@ pub fn binary(test: &str) -> Option<PathBuf> {
     found
 }
 
+/// Whether there is a tmux for an agent with a terminal; the same rule for one that is missing.
+pub fn has_tmux(test: &str) -> bool {
+    let found = std::process::Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
+    if !found {
+        let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!ci, "{test} needs tmux and nothing is skipped with CI=true");
+        println!("SKIPPED {test}: tmux is not installed");
+    }
+    found
+}
+
 /// As `./check` leaves it in the tools folder.
 fn installed() -> Option<PathBuf> {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");

@@ -13,9 +13,9 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use windlass_core::time::Span;
 
 use crate::commands::{
-    abandon, agents, attach, backup, close, comment, completions, config, cost, demo, demo_agent, doctor,
-    down, events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan, queue,
-    report, resume, retry, run, schedule, service, shim, show, status, tell, tick, top, up, why,
+    abandon, agents, attach, backup, bridge, close, comment, completions, config, cost, demo, demo_agent,
+    doctor, down, events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan,
+    queue, report, resume, retry, run, schedule, service, shim, show, status, tell, tick, top, up, why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -130,6 +130,7 @@ pub enum Command {
     Schedule(schedule::Args),
     Shim(shim::Args),
     Hook(hook::Args),
+    Bridge(bridge::Args),
     DemoAgent(demo_agent::Args),
 }
 

@@ -1,7 +1,9 @@
-//! Claude Code without a terminal: one long-lived process that takes messages and answers in stream-json.
+//! Claude Code: one long-lived process that takes messages and answers in stream-json, or the same in a terminal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::bridge::terminal::Tmux;
+use super::bridge::{Bridge, Terminal};
 use super::hooks;
 use super::{Conversation, Driver, SessionContext};
 use crate::shim::{Framing, Launch};
@@ -10,12 +12,13 @@ use crate::shim::{Framing, Launch};
 const KEEP_WARM_MS: i64 = 5 * 60 * 1000;
 
 /// No word to anybody but the model's provider.
-const QUIET: [&str; 5] = [
+const QUIET: [&str; 6] = [
     "DISABLE_TELEMETRY",
     "DISABLE_AUTOUPDATER",
     "DISABLE_ERROR_REPORTING",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
+    "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY",
 ];
 
 #[derive(Debug, Clone)]
@@ -33,6 +36,15 @@ pub struct ClaudeOptions {
     pub permission_mode: String,
     pub max_turns: Option<u32>,
     pub keep_warm_ms: i64,
+    pub screen: Screen,
+}
+
+/// Where a person can see it at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Screen {
+    /// Nowhere; what it says is in its transcript.
+    None,
+    Tmux,
 }
 
 impl Default for ClaudeOptions {
@@ -43,6 +55,7 @@ impl Default for ClaudeOptions {
             permission_mode: "bypassPermissions".to_owned(),
             max_turns: None,
             keep_warm_ms: KEEP_WARM_MS,
+            screen: Screen::None,
         }
     }
 }
@@ -52,34 +65,56 @@ impl ClaudeCode {
         Self { options, windlass }
     }
 
-    fn argv(&self, session: [&str; 2]) -> Vec<String> {
+    fn argv(&self, context: &SessionContext, conversation: &Conversation) -> Vec<String> {
+        match self.options.screen {
+            Screen::None => {
+                let mut argv = vec!["-p", "--verbose"];
+                argv.extend(["--input-format", "stream-json", "--output-format", "stream-json"]);
+                let mut argv = self.common(&argv);
+                argv.extend(match conversation {
+                    Conversation::New(id) => ["--session-id".to_owned(), id.clone()],
+                    Conversation::Resumed(id) => ["--resume".to_owned(), id.clone()],
+                });
+                argv
+            }
+            Screen::Tmux => {
+                let terminal = Terminal {
+                    argv: self.common(&[]),
+                    conversation: conversation.clone(),
+                    folder: context.folder.clone(),
+                    home: context.home.clone(),
+                    workspace: context.workspace.clone(),
+                };
+                Bridge::Terminal(terminal).argv(&self.windlass)
+            }
+        }
+    }
+
+    fn common(&self, first: &[&str]) -> Vec<String> {
         let options = &self.options;
-        let mut argv = vec![options.binary.as_str(), "-p", "--verbose"];
-        argv.extend(["--input-format", "stream-json", "--output-format", "stream-json"]);
+        let mut argv = vec![options.binary.as_str()];
+        argv.extend(first);
         argv.extend(["--permission-mode", &options.permission_mode]);
         argv.extend(options.model.iter().flat_map(|model| ["--model", model]));
         let turns = options.max_turns.map(|turns| turns.to_string());
         argv.extend(turns.iter().flat_map(|turns| ["--max-turns", turns]));
         let settings = hooks::settings(&self.windlass);
         argv.extend(["--settings", &settings]);
-        argv.extend(session);
         argv.into_iter().map(str::to_owned).collect()
     }
 }
 
 impl Driver for ClaudeCode {
     fn launch(&self, context: &SessionContext) -> Launch {
-        let id = context.conversation.id();
-        let again = self.argv(["--resume", id]);
-        let first = match context.conversation {
-            Conversation::New(_) => self.argv(["--session-id", id]),
-            Conversation::Resumed(_) => again.clone(),
-        };
+        let first = self.argv(context, &context.conversation);
         let mut launch = context.launch(first, Framing::StreamJson);
-        launch.again = Some(again);
+        let resumed = Conversation::Resumed(context.conversation.id().to_owned());
+        launch.again = Some(self.argv(context, &resumed));
         launch.keep_warm_ms = self.options.keep_warm_ms;
         let mut set = |key: &str, value: &str| drop(launch.env.insert(key.to_owned(), value.to_owned()));
         QUIET.iter().for_each(|key| set(key, "1"));
+        // Otherwise what has left the screen is lost to one who looks.
+        set("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "1");
         set("CLAUDE_CODE_TMPDIR", &context.temp.to_string_lossy());
         // As root it refuses to work without asking, unless it is told that nothing is at stake: the session has a
         // clone, a home and an environment of its own, and nothing of the person who started us.
@@ -91,6 +126,13 @@ impl Driver for ClaudeCode {
 
     fn resumes(&self) -> bool {
         true
+    }
+
+    fn terminal(&self, folder: &Path) -> Option<PathBuf> {
+        match self.options.screen {
+            Screen::None => None,
+            Screen::Tmux => Some(Tmux::new(folder).socket()),
+        }
     }
 }
 

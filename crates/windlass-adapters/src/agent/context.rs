@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use windlass_core::id::SessionId;
 
 use crate::process::GroupLimits;
@@ -32,7 +33,8 @@ pub struct SessionContext {
 }
 
 /// The provider's name for what is said in a session, by which it can be found again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Conversation {
     New(String),
     /// Begun by a predecessor whose home this session has taken over.

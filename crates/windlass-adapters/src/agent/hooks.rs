@@ -10,10 +10,15 @@ use serde_json::{Value, json};
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
+use super::Usage;
+use super::stream_json::micro;
+use crate::files;
 use crate::shim::client;
 
 /// One line for each hook that fired.
 pub const HOOKS: &str = "hooks.jsonl";
+/// What the program last said of its conversation.
+pub const STATUS: &str = "status.json";
 /// What an agent is told again when its conversation was compacted.
 pub const PROTOCOL: &str = "protocol.md";
 
@@ -48,6 +53,36 @@ pub enum HookMeaning {
     Other,
 }
 
+/// What a conversation has come to, as its program says it for the line below its input box.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Of the whole conversation.
+    pub cost_micro_usd: Option<u64>,
+    pub window: Option<u64>,
+    pub model: Option<String>,
+    /// Of the last request: input, written to the cache, read from it, output.
+    last: [u64; 4],
+}
+
+impl Figures {
+    fn read(input: &Value) -> Self {
+        let window = &input["context_window"];
+        let count = |key: &str| window["current_usage"][key].as_u64().unwrap_or(0);
+        Self {
+            cost_micro_usd: input["cost"]["total_cost_usd"].as_f64().map(micro),
+            window: window["context_window_size"].as_u64(),
+            model: input["model"]["id"].as_str().map(str::to_owned),
+            last: ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"]
+                .map(count),
+        }
+    }
+
+    /// Whether they count this message.
+    pub fn are_after(&self, message: &Usage) -> bool {
+        self.last == [message.input, message.cache_write, message.cache_read, message.output]
+    }
+}
+
 impl HookNote {
     pub fn means(&self) -> HookMeaning {
         match self.hook.as_str() {
@@ -61,15 +96,22 @@ impl HookNote {
 /// The settings that have `windlass hook` called; its environment names the folder.
 pub fn settings(windlass: &Path) -> String {
     let quoted = windlass.to_string_lossy().replace('\'', "'\\''");
-    let call = json!([{"hooks": [{"type": "command", "command": format!("'{quoted}' hook")}]}]);
+    let command = format!("'{quoted}' hook");
+    let call = json!([{"hooks": [{"type": "command", "command": command}]}]);
     let hooks: serde_json::Map<String, Value> =
         NAMES.iter().map(|name| ((*name).to_owned(), call.clone())).collect();
-    json!({ "hooks": hooks }).to_string()
+    // Shown only in a terminal; the program gives its figures to whoever writes the line.
+    let line = json!({"type": "command", "command": command});
+    json!({ "hooks": hooks, "statusLine": line }).to_string()
 }
 
 /// Writes down what fired; answers what the program is to be told.
 pub fn fired(folder: &Path, input: &[u8], at: Millis) -> io::Result<Option<String>> {
     let input: Value = serde_json::from_slice(input)?;
+    if input.get("context_window").is_some() {
+        files::write_json(&folder.join(STATUS), &Figures::read(&input)).map_err(io::Error::other)?;
+        return Ok(None);
+    }
     let word = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
     let hook = word("hook_event_name");
     let detail = match hook.as_str() {

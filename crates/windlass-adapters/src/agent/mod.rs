@@ -1,5 +1,6 @@
 //! Agent programs: how each is started and what its lines mean. Translation only.
 
+pub mod bridge;
 mod claude;
 mod command;
 mod context;
@@ -9,12 +10,14 @@ mod stream_json;
 mod tools;
 mod trouble;
 
-pub use claude::{ClaudeCode, ClaudeOptions};
+pub use claude::{ClaudeCode, ClaudeOptions, Screen};
 pub use command::Command;
 pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;
 pub use hooks::{HOOKS, HookMeaning, HookNote, PROTOCOL, fired};
 pub use trouble::{Trouble, trouble};
+
+use std::path::{Path, PathBuf};
 
 use windlass_core::activity::Act;
 
@@ -27,6 +30,11 @@ pub trait Driver: Send + Sync {
 
     /// Whether a new process can go on with the conversation of one that is gone.
     fn resumes(&self) -> bool;
+
+    /// The socket of the tmux server in which the session of this folder runs, if it has a terminal.
+    fn terminal(&self, _folder: &Path) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What one line of a transcript says; nothing for a line that tells us nothing. A line that one kind of agent does not

@@ -75,7 +75,7 @@ fn result(value: &Value) -> Vec<Seen> {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-fn micro(usd: f64) -> u64 {
+pub(super) fn micro(usd: f64) -> u64 {
     (usd * 1e6).round().clamp(0.0, 1e15) as u64
 }
 

@@ -42,7 +42,7 @@ pub(super) fn append<T: Serialize>(file: &mut File, value: &T) -> io::Result<()>
 }
 
 /// Complete lines from `offset` on, and where to go on. An unfinished last line is left for the next time.
-pub(super) fn lines(path: &Path, offset: u64) -> Result<(Vec<String>, u64), FileError> {
+pub(crate) fn lines(path: &Path, offset: u64) -> Result<(Vec<String>, u64), FileError> {
     let Some(part) = files::read_from(path, offset, READ_AT_ONCE)? else { return Ok((Vec::new(), offset)) };
     let Some(end) = part.bytes.iter().rposition(|byte| *byte == b'\n') else {
         return Ok((Vec::new(), offset));
@@ -53,7 +53,7 @@ pub(super) fn lines(path: &Path, offset: u64) -> Result<(Vec<String>, u64), File
 }
 
 /// Values from `offset` on. A line that is no such value is what is left of a torn write, and skipped.
-pub(super) fn values<T: DeserializeOwned>(path: &Path, offset: u64) -> Result<(Vec<T>, u64), FileError> {
+pub(crate) fn values<T: DeserializeOwned>(path: &Path, offset: u64) -> Result<(Vec<T>, u64), FileError> {
     let (lines, next) = lines(path, offset)?;
     Ok((lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(), next))
 }

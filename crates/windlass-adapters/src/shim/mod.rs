@@ -3,7 +3,7 @@
 pub mod client;
 mod error;
 mod inbox;
-mod journal;
+pub(crate) mod journal;
 mod life;
 mod once;
 mod output;
@@ -14,6 +14,7 @@ mod stream;
 mod turns;
 
 pub use error::ShimError;
+pub(crate) use life::now;
 pub use life::run;
 pub use protocol::{
     EXIT, End, Exit, FACTS, Fact, Failure, Framing, GROUP, INBOX, LAUNCH, LOCK, LOG, Launch, Message,

@@ -59,6 +59,8 @@ pub struct Started {
     pub worktree: String,
     /// What is said in it, if that can be resumed.
     pub conversation: Option<Known>,
+    /// The socket of its tmux server, if it has a terminal.
+    pub terminal: Option<String>,
 }
 
 /// A conversation as it was when a session took it up.

@@ -202,8 +202,11 @@ fn runs(
     before: Before,
 ) -> Report {
     let worktree = workspace.to_string_lossy().into_owned();
-    let conversation = world.driver(role).resumes().then(|| taken.known());
-    let started = Some(Started { session: session.clone(), worktree, conversation });
+    let driver = world.driver(role);
+    let conversation = driver.resumes().then(|| taken.known());
+    let terminal = driver.terminal(&world.layout.session(session));
+    let terminal = terminal.map(|socket| socket.to_string_lossy().into_owned());
+    let started = Some(Started { session: session.clone(), worktree, conversation, terminal });
     Report { adopted: before == Before::Began, started, ..Report::default() }
 }
 
@@ -256,7 +259,8 @@ pub fn say(world: &World, order: &Order, session: &SessionId, text: &str) -> Res
 pub fn wake(world: &World, session: &SessionId) -> Result<Report, Fault> {
     let folder = world.layout.session(session);
     client::respawn(&world.settings.exe, &folder)?;
-    let started = Started { session: session.clone(), worktree: String::new(), conversation: None };
+    let started =
+        Started { session: session.clone(), worktree: String::new(), conversation: None, terminal: None };
     Ok(Report { started: Some(started), ..Report::default() })
 }
 

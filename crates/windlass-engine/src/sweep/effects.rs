@@ -93,6 +93,7 @@ impl Heart {
             {
                 identity.worktree_path = started.worktree;
                 identity.last_seen = now;
+                identity.tmux_session = started.terminal;
                 if let Some(conversation) = started.conversation {
                     identity.session_id = Some(conversation.id);
                     identity.cost_seen_micro_usd = conversation.cost_seen_micro_usd;

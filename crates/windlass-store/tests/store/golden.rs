@@ -182,7 +182,11 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         Some(F::MergeReady { .. }) => F::HandoffRequested { session },
         Some(F::HandoffRequested { .. }) => F::OrchestratorStuck { session },
         Some(F::OrchestratorStuck { .. }) => F::AgentHook { session, hook: "Stop".into(), detail: text() },
-        Some(F::AgentHook { .. }) => F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch },
+        Some(F::AgentHook { .. }) => F::KeyboardTaken { session, by: "ann".into() },
+        Some(F::KeyboardTaken { .. }) => F::KeyboardReturned { session, by: "ann".into() },
+        Some(F::KeyboardReturned { .. }) => {
+            F::BuildQueued { build, commit, tree, recipe, lane: BuildLane::Branch }
+        }
         Some(F::BuildQueued { .. }) => F::BuildStarted { build, slot: 1 },
         Some(F::BuildStarted { .. }) => F::BuildEnded { build, commit, tree, recipe, outcome },
         Some(F::BuildEnded { .. }) => {
@@ -278,7 +282,9 @@ fn next_command(last: Option<&Command>) -> Option<Command> {
         Some(Command::QueuePause { .. }) => Command::QueueResume,
         Some(Command::QueueResume) => Command::QueueFront { issue },
         Some(Command::QueueFront { .. }) => Command::QueueDrop { issue },
-        Some(Command::QueueDrop { .. }) => return None,
+        Some(Command::QueueDrop { .. }) => Command::TakeKeyboard { issue },
+        Some(Command::TakeKeyboard { .. }) => Command::ReturnKeyboard { issue },
+        Some(Command::ReturnKeyboard { .. }) => return None,
     })
 }
 

@@ -14,39 +14,59 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::view::Answered;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(25);
 
 pub fn ask(context: &mut Context, command: &Command) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
-    let issue = command.issue();
-    if let Some(issue) = issue {
+    if let Some(issue) = command.issue() {
         project.forge()?.issue(issue)?;
     }
-    if let Some(exit) =
-        context.would(format!("ask the factory to {}", wish(command)), issue.map(|issue| issue.0))?
-    {
+    let issue = command.issue().map(|issue| issue.0);
+    if let Some(exit) = context.would(format!("ask the factory to {}", wish(command)), issue)? {
         return Ok(exit);
     }
-    let patience = context.patience(PATIENCE);
-    let store = project.client()?;
-    let id = store.post_command(command, project.user(), windlass_engine::now())?;
-    project.knock()?;
-    let text = match daemon::look(project.layout.state())? {
-        Daemon::Down => {
+    match leave(&project, command, context.patience(PATIENCE))? {
+        Left::Waits { id } => {
             let text = "will be carried out when the factory is up".to_owned();
             said(context, id, "waiting", text)?;
             context.out.talk("the factory is down: windlass up");
-            return Ok(Exit::NotRunning);
+            Ok(Exit::NotRunning)
         }
+        Left::Done { id, what } => {
+            said(context, id, "done", what)?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// What became of a command that was not refused.
+#[derive(Debug)]
+pub enum Left {
+    Done {
+        id: i64,
+        what: String,
+    },
+    /// The factory is down.
+    Waits {
+        id: i64,
+    },
+}
+
+/// Leaves a command, and waits for the answer of a factory that is up.
+pub fn leave(project: &Project, command: &Command, patience: Duration) -> Result<Left, CliError> {
+    let store = project.client()?;
+    let id = store.post_command(command, project.user(), windlass_engine::now())?;
+    project.knock()?;
+    match daemon::look(project.layout.state())? {
+        Daemon::Down => Ok(Left::Waits { id }),
         Daemon::Up { .. } | Daemon::Unknown => match wait(&store, id, patience)? {
-            Some(Answer::Done { what }) => what,
-            Some(Answer::Refused { why }) => return Err(refused(&store, issue, why)?),
-            None => return Err(no_answer(id, patience)),
+            Some(Answer::Done { what }) => Ok(Left::Done { id, what }),
+            Some(Answer::Refused { why }) => Err(refused(&store, command.issue(), why)?),
+            None => Err(no_answer(id, patience)),
         },
-    };
-    said(context, id, "done", text)?;
-    Ok(Exit::Ok)
+    }
 }
 
 /// In words, as after "to".
@@ -61,6 +81,8 @@ fn wish(command: &Command) -> String {
         Command::QueueResume => "land again".into(),
         Command::QueueFront { issue } => format!("land {issue} before its turn"),
         Command::QueueDrop { issue } => format!("take {issue} out of the queue"),
+        Command::TakeKeyboard { issue } => format!("give you the keyboard of {issue}"),
+        Command::ReturnKeyboard { issue } => format!("take the keyboard of {issue} back"),
     }
 }
 

@@ -1,6 +1,11 @@
-//! `windlass attach`: watches the live agent of an issue. Nobody's keyboard goes there.
+//! `windlass attach`: shows the live agent of an issue, in its own terminal where it has one.
 
-use windlass_core::id::IssueNumber;
+mod screen;
+
+use std::io::IsTerminal;
+
+use windlass_adapters::agent::bridge::terminal::{SCREEN, Tmux};
+use windlass_core::id::{IssueNumber, SessionId};
 use windlass_store::{Store, Which};
 
 use super::{agents, logs};
@@ -18,13 +23,16 @@ const HISTORY: usize = 1_000;
 /// Watch the live agent of an issue until its task ends
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
-  windlass attach 12          its last 1,000 lines, then as it happens; Ctrl-C lets go and ends nothing
+  windlass attach 12          its terminal, to look at; without one its last 1,000 lines, then as it happens
+  windlass attach --write 12  its terminal with the keyboard, until Ctrl-C or five minutes without a key
   windlass attach --json 12   the same, a record in each line
-  windlass tell 12 \"…\"        is how to speak to it")]
+  windlass tell 12 \"…\"        is how to speak to it otherwise
+
+Ctrl-C lets go and never ends the agent.")]
 pub struct Args {
     /// The issue's number
     issue: u64,
-    /// Type to it as well; refused, since no agent has a terminal
+    /// Type to it as well, where it has a terminal; the log says who did, and until when
     #[arg(long)]
     write: bool,
 }
@@ -35,8 +43,19 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let issue = IssueNumber(args.issue);
     let agent = live(&project, &project.reader()?, issue)?;
-    if args.write {
-        return Err(no_keyboard(&agent));
+    let folder = project.layout.session(&SessionId::stored(&agent.name));
+    let tmux = Tmux::new(&folder);
+    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    match (args.write, tmux.is_open()) {
+        (true, true) if at_terminal => {
+            let dry = context.would(format!("take the keyboard of {}", agent.name), Some(issue.0))?;
+            return dry.map_or_else(|| screen::take_over(&project, issue, &tmux, &interrupt), Ok);
+        }
+        (true, true) => return Err(no_terminal(&agent)),
+        (true, false) if folder.join(SCREEN[0]).exists() => return Err(closed(&agent)),
+        (true, false) => return Err(no_keyboard(&agent)),
+        (false, true) if at_terminal && !context.out.is_json() => return screen::show(&tmux),
+        (false, true | false) => {}
     }
     let light = agents::named(context.out.style, agent.light);
     let seen = age(windlass_engine::now(), agent.last_seen_at.0);
@@ -56,6 +75,18 @@ fn live(project: &Project, store: &dyn Store, issue: IssueNumber) -> Result<Agen
             .next(format!("windlass why {}", issue.0))
             .next(format!("windlass logs {}    what was said before", issue.0))
     })
+}
+
+fn no_terminal(agent: &AgentLine) -> CliError {
+    CliError::new("no-terminal", Exit::WorkFailed, format!("cannot type to {}", agent.name))
+        .why("you are not at a terminal yourself")
+        .next(format!("windlass tell {} \"…\"", agent.issue))
+}
+
+fn closed(agent: &AgentLine) -> CliError {
+    CliError::new("closed", Exit::WorkFailed, format!("cannot type to {}", agent.name))
+        .why("its terminal is closed until it has something to do")
+        .next(format!("windlass tell {} \"…\"", agent.issue))
 }
 
 fn no_keyboard(agent: &AgentLine) -> CliError {

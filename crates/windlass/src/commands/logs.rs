@@ -5,6 +5,8 @@ mod tail;
 
 use std::time::Duration;
 
+use windlass_adapters::agent::bridge::terminal::SCREEN;
+use windlass_adapters::files;
 use windlass_adapters::shim::{LOG, TRANSCRIPT};
 use windlass_core::id::{IssueNumber, SessionId};
 use windlass_core::task::Task;
@@ -21,6 +23,8 @@ use render::Format;
 use tail::Tail;
 
 const PAUSE: Duration = Duration::from_millis(100);
+/// More than is ever kept.
+const MAX_SCREEN: u64 = 64 << 20;
 /// Builds that are looked through for the newest of a task.
 const BUILDS: usize = 200;
 
@@ -31,6 +35,7 @@ const BUILDS: usize = 200;
   windlass logs -f 12              and go on until the task ends
   windlass logs --ci 12            its newest build
   windlass logs --critic --raw 12  the critic's transcript as it is
+  windlass logs --screen 12        what its terminal showed, also when it is closed
   windlass logs --tail 50          the daemon's own log")]
 pub struct Args {
     /// The issue's number; without it, the daemon's log
@@ -44,6 +49,9 @@ pub struct Args {
     /// The newest review
     #[arg(long, requires = "issue")]
     critic: bool,
+    /// What the agent's terminal showed, as it was drawn; for one that has a terminal
+    #[arg(long, requires = "issue", conflicts_with_all = ["ci", "critic", "follow", "raw"])]
+    screen: bool,
     /// Lines as they were written
     #[arg(long)]
     raw: bool,
@@ -55,7 +63,7 @@ pub struct Args {
 impl Args {
     /// What an issue's agent says, so many lines of the past and then as it happens.
     pub fn follow(issue: IssueNumber, tail: usize) -> Self {
-        Self { issue: Some(issue.0), follow: true, ci: false, critic: false, raw: false, tail }
+        Self { issue: Some(issue.0), follow: true, ci: false, critic: false, screen: false, raw: false, tail }
     }
 }
 
@@ -74,6 +82,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let out = &mut context.out;
     match args.issue {
         None => of_daemon(&project, args, out, interrupt.as_ref()),
+        Some(issue) if args.screen => screen(&project, IssueNumber(issue), out),
         Some(issue) => of_issue(&project, args, IssueNumber(issue), out, interrupt.as_ref()),
     }
 }
@@ -94,6 +103,25 @@ fn of_daemon(
         std::thread::sleep(PAUSE);
         source.go_on(args, out)?;
     }
+}
+
+/// The oldest first, as a terminal would draw it.
+fn screen(project: &Project, issue: IssueNumber, out: &mut Out) -> Result<Exit, CliError> {
+    let task = project::known_task(project, &project.reader()?, issue)?;
+    let folder = project.layout.session(&task.session);
+    let mut shown = Vec::new();
+    for name in SCREEN.iter().rev() {
+        shown.extend(files::read_head(&folder.join(name), MAX_SCREEN)?.unwrap_or_default());
+    }
+    if shown.is_empty() {
+        let title = format!("{} has shown nothing in a terminal", task.session);
+        return Err(
+            CliError::new("not-found", Exit::NotFound, title).next(format!("windlass logs {}", issue.0))
+        );
+    }
+    out.text(&String::from_utf8_lossy(&shown))?;
+    out.flush()?;
+    Ok(Exit::Ok)
 }
 
 /// What an issue's agent, critic or build says; with an interrupt until the task ends or it comes.

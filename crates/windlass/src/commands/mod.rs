@@ -5,6 +5,7 @@ pub mod agents;
 mod ask;
 pub mod attach;
 pub mod backup;
+pub mod bridge;
 pub mod close;
 pub mod comment;
 pub mod completions;
@@ -96,6 +97,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Schedule(args) => schedule::run(context, &args),
         Command::Shim(args) => shim::run(context, &args),
         Command::Hook(args) => hook::run(context, &args),
+        Command::Bridge(args) => bridge::run(context, &args),
         Command::DemoAgent(args) => demo_agent::run(context, &args),
     }
 }

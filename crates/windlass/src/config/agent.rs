@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::agent::{ClaudeOptions, Screen};
 use windlass_engine::{AgentKind, AgentSettings};
 
 use super::explain::Fault;
@@ -29,6 +29,7 @@ pub struct Agent {
     pub permission_mode: Option<String>,
     pub max_turns: Option<u32>,
     pub keep_warm: Option<Time>,
+    pub terminal: Option<Terminal>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
@@ -49,6 +50,14 @@ impl Kind {
             Self::ClaudeCode => "claude-code",
         }
     }
+}
+
+/// In which terminal it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Terminal {
+    None,
+    Tmux,
 }
 
 /// A program with its arguments, or a line for the shell.
@@ -109,6 +118,9 @@ fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
         }
         (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
         (Kind::Demo, _) => Ok(AgentKind::Demo),
+        (Kind::ClaudeCode, _) if agent.terminal == Some(Terminal::Tmux) && agent.max_turns.is_some() => {
+            Err(Fault::new(format!("`{key}.max_turns` has no meaning with `terminal = \"tmux\"`")))
+        }
         (Kind::ClaudeCode, _) => Ok(AgentKind::ClaudeCode(claude(agent))),
     }
 }
@@ -122,6 +134,7 @@ fn strange(agent: &Agent) -> Option<&'static str> {
         ("permission_mode", agent.permission_mode.is_some()),
         ("max_turns", agent.max_turns.is_some()),
         ("keep_warm", agent.keep_warm.is_some()),
+        ("terminal", agent.terminal.is_some()),
     ];
     let set = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, set)| *set).map(|(name, _)| *name);
     match agent.kind {
@@ -139,5 +152,9 @@ fn claude(agent: &Agent) -> ClaudeOptions {
         permission_mode: agent.permission_mode.clone().unwrap_or(usual.permission_mode),
         max_turns: agent.max_turns,
         keep_warm_ms: agent.keep_warm.map_or(usual.keep_warm_ms, |time| time.0.0),
+        screen: match agent.terminal {
+            None | Some(Terminal::None) => Screen::None,
+            Some(Terminal::Tmux) => Screen::Tmux,
+        },
     }
 }

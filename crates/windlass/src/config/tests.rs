@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::agent::{ClaudeOptions, Screen};
 use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
@@ -34,6 +34,7 @@ fn the_documented_defaults_are_the_defaults() {
         permission_mode: None,
         max_turns: None,
         keep_warm: None,
+        terminal: None,
         env: BTreeMap::new(),
     });
     assert_eq!(Config::parse(DEFAULTS).unwrap(), expected);
@@ -138,15 +139,20 @@ fn claude_code_has_keys_of_its_own() {
         Config::parse(&text).unwrap().settings(place()).unwrap().dev.kind
     };
     assert_eq!(read(""), AgentKind::ClaudeCode(ClaudeOptions::default()));
-    let keys = "binary = \"/opt/claude\"\nmodel = \"m\"\npermission_mode = \"auto\"\nmax_turns = 9\nkeep_warm = \"1m\"";
+    let keys = "binary = \"/opt/claude\"\nmodel = \"m\"\npermission_mode = \"auto\"\nmax_turns = 9\nkeep_warm = \"1m\"\nterminal = \"none\"";
     let options = ClaudeOptions {
         binary: "/opt/claude".into(),
         model: Some("m".into()),
         permission_mode: "auto".into(),
         max_turns: Some(9),
         keep_warm_ms: 60_000,
+        screen: Screen::None,
     };
     assert_eq!(read(keys), AgentKind::ClaudeCode(options));
+    let seen = ClaudeOptions { screen: Screen::Tmux, ..ClaudeOptions::default() };
+    assert_eq!(read("terminal = \"tmux\""), AgentKind::ClaudeCode(seen));
+    let both = "[agent.dev]\nkind = \"claude-code\"\nterminal = \"tmux\"\nmax_turns = 9";
+    assert!(fault(both).what.contains("`agent.dev.max_turns` has no meaning"));
 }
 
 #[test]

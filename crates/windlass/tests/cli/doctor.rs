@@ -112,3 +112,22 @@ fn outside_of_a_project_the_machine_is_looked_at() {
     let view: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert!(check(&view, "git")["remedy"].as_str().unwrap().contains("install git"), "{view}");
 }
+
+#[test]
+fn a_wanted_terminal_without_tmux_is_a_failure_with_a_way_out() {
+    let machine = Machine::with_project();
+    let wanted = "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"claude-code\"\nterminal = \"tmux\"\n";
+    machine.commit_config(wanted);
+    // A place for programs with git alone.
+    let programs = machine.path("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let git = Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout;
+    let git = String::from_utf8(git).unwrap();
+    std::os::unix::fs::symlink(git.trim(), programs.join("git")).unwrap();
+    let mut command = machine.command(&[&ROOM[..], &["doctor", "--quick", "--json"]].concat());
+    let done = command.env("PATH", &programs).output().unwrap();
+    let view: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let tmux = check(&view, "tmux");
+    assert_eq!((&tmux["result"], done.status.code()), (&"fail".into(), Some(1)), "{view}");
+    assert!(tmux.to_string().contains("install tmux"), "{tmux}");
+}

@@ -3,6 +3,7 @@
 
 mod attach;
 mod bad;
+mod bridge;
 #[path = "../common/mod.rs"]
 mod common;
 mod config;

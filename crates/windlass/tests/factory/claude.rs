@@ -5,6 +5,7 @@ mod idle;
 mod kills;
 mod phases;
 mod rounds;
+mod terminal;
 mod troubles;
 
 use windlass_testkit::claude;
@@ -14,6 +15,9 @@ use crate::works::Works;
 
 /// A critic that costs nothing, for tests about the worker.
 pub const APPROVES: &str = "cat > /dev/null; printf '{\"head\":\"%s\",\"verdict\":\"APPROVE\"}' $(git rev-parse HEAD) > $WINDLASS_VERDICT_FILE";
+
+/// The key that gives an agent a terminal.
+pub const TMUX: &str = "terminal = \"tmux\"";
 
 /// A factory whose worker is Claude Code, and the provider that it talks to.
 pub struct Lab {
@@ -43,6 +47,9 @@ impl Default for Wish<'_> {
 /// The lab, or nothing where Claude Code is not installed.
 pub fn lab(test: &str, wish: &Wish<'_>) -> Option<Lab> {
     let binary = claude::binary(test)?;
+    if wish.keys.contains(TMUX) && !claude::has_tmux(test) {
+        return None;
+    }
     let provider = Provider::start().unwrap();
     let config = format!(
         "[ci]\ncommand = {:?}\n[agent.dev]\nkind = \"claude-code\"\nbinary = \"@claude\"\n{}\nenv = {}\n{}{}",

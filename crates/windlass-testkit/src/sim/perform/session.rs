@@ -56,6 +56,7 @@ impl World {
             session: name.clone(),
             worktree: format!("workspace of {name}"),
             conversation: None,
+            terminal: None,
         });
         Ok(Report { adopted, started, ..Report::default() })
     }
@@ -71,7 +72,12 @@ impl World {
 
     pub(super) fn wake(&mut self, name: &SessionId) -> Report {
         self.spawn(name);
-        let started = Some(Started { session: name.clone(), worktree: String::new(), conversation: None });
+        let started = Some(Started {
+            session: name.clone(),
+            worktree: String::new(),
+            conversation: None,
+            terminal: None,
+        });
         Report { started, ..Report::default() }
     }
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::agent::{ClaudeOptions, Screen};
 use windlass_adapters::git::{BareRepo, Git, Slot};
 use windlass_adapters::process::{Full, Limits, capture};
 use windlass_adapters::{ci, files};
@@ -23,6 +23,7 @@ pub fn checks(context: &Context, project: &Project, quick: bool, repair: Repair)
     // First: the agents are then found where it went to.
     checks.extend(install::claude(context, project, repair));
     checks.extend(agents(project));
+    checks.extend(tmux(project));
     checks.extend(guards(project));
     if !quick && let Some(command) = &project.config.ci.command {
         context
@@ -94,6 +95,33 @@ fn claude(role: &str, search_path: &str, options: &ClaudeOptions, agent: &AgentS
             "set env = { ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\" } in [agent.dev]",
         ),
     }
+}
+
+/// Only where an agent is to have a terminal.
+fn tmux(project: &Project) -> Option<Check> {
+    let settings = project.settings().ok()?;
+    let wanted = [settings.dev, settings.critic].iter().any(|agent| match &agent.kind {
+        AgentKind::ClaudeCode(options) => options.screen == Screen::Tmux,
+        AgentKind::Demo | AgentKind::Command { .. } => false,
+    });
+    if !wanted {
+        return None;
+    }
+    let remedy = "install tmux 3.2 or newer, or set terminal = \"none\" in [agent.dev]";
+    let mut asked = Command::new("tmux");
+    asked.arg("-V").env_clear().env("PATH", project.search_path());
+    let limits = Limits { time: Duration::from_secs(20), stdout: 1 << 12, when_full: Full::Fail };
+    let said = match capture(&mut asked, None, &limits) {
+        Ok(said) if said.code() == 0 => String::from_utf8_lossy(&said.stdout).trim().to_owned(),
+        Ok(_) | Err(_) => {
+            return Some(Check::fail("tmux", "an agent is to have a terminal, and there is no tmux", remedy));
+        }
+    };
+    Some(if said == "tmux 3.3a" {
+        Check::ok("tmux", format!("{said}; two known bugs of it are worked around, 3.5a has neither"))
+    } else {
+        Check::ok("tmux", said)
+    })
 }
 
 fn command(role: &str, search_path: &str, argv: &[String]) -> Check {

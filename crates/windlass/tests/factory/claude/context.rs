@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windlass_testkit::provider::Step;
 
-use super::{Lab, Wish, lab, ready};
+use super::{Lab, TMUX, Wish, lab, ready};
 use crate::works::Log;
 
 /// Of the million tokens that the model holds.
@@ -36,7 +36,17 @@ fn begin(test: &str, wish: &Wish<'_>, steps: Vec<Step>) -> Option<(Lab, Log)> {
 
 #[test]
 fn ac_4_1_compaction_is_noticed_and_claude_is_told_the_protocol_again() {
-    let wish = Wish { ci: CI, env: ", CLAUDE_CODE_AUTO_COMPACT_WINDOW = \"100000\"", ..Wish::default() };
+    is_compacted("ac_4_1", "");
+}
+
+#[test]
+fn ac_4_1_compaction_in_a_terminal_is_the_same() {
+    is_compacted("ac_4_1_in_a_terminal", TMUX);
+}
+
+fn is_compacted(test: &str, keys: &str) {
+    let wish =
+        Wish { ci: CI, keys, env: ", CLAUDE_CODE_AUTO_COMPACT_WINDOW = \"100000\"", ..Wish::default() };
     let steps = vec![
         Step::bash("cat README").with_context(97_000),
         Step::say("<summary>The answer must be 42.</summary>"),
@@ -44,7 +54,7 @@ fn ac_4_1_compaction_is_noticed_and_claude_is_told_the_protocol_again() {
         Step::say("mended"),
         Step::say("saved"),
     ];
-    let Some((lab, mut log)) = begin("ac_4_1", &wish, steps) else { return };
+    let Some((lab, mut log)) = begin(test, &wish, steps) else { return };
     let Lab { mut works, provider } = lab;
     let warning = log.wait_kind("context_warning", 1);
     assert_eq!(warning["data"]["urgency"], "medium");
@@ -66,7 +76,16 @@ fn ac_4_1_compaction_is_noticed_and_claude_is_told_the_protocol_again() {
 
 #[test]
 fn ac_4_2_ac_4_3_ac_4_5_a_full_context_is_handed_over_with_its_phase_and_all_its_work() {
-    let wish = Wish { ci: CI, ..Wish::default() };
+    is_handed_over("ac_4_2", "");
+}
+
+#[test]
+fn ac_4_2_a_full_context_in_a_terminal_is_the_same() {
+    is_handed_over("ac_4_2_in_a_terminal", TMUX);
+}
+
+fn is_handed_over(test: &str, keys: &str) {
+    let wish = Wish { ci: CI, keys, ..Wish::default() };
     let steps = vec![
         Step::bash("cat README").with_context(NEARLY_FULL),
         Step::bash("echo loose > loose").with_context(NEARLY_FULL),
@@ -75,7 +94,7 @@ fn ac_4_2_ac_4_3_ac_4_5_a_full_context_is_handed_over_with_its_phase_and_all_its
         ready("answer", "42"),
         Step::say("mended"),
     ];
-    let Some((lab, mut log)) = begin("ac_4_2", &wish, steps) else { return };
+    let Some((lab, mut log)) = begin(test, &wish, steps) else { return };
     let Lab { mut works, provider } = lab;
     let requested = log.wait_kind("handoff_requested", 1);
     let complete = log.wait_kind("handoff_complete", 1);

@@ -7,11 +7,16 @@ use windlass_testkit::provider::Step;
 use super::{Lab, Wish, lab, one_conversation, ready};
 
 /// Shows that the turn is under way, and does not end by itself.
-const BUSY: &str = "echo half > half && git add half && git commit -q -m half && echo $PPID > $WINDLASS_SESSION_DIR/busy && \
+pub const BUSY: &str = "echo half > half && git add half && git commit -q -m half && echo $PPID > $WINDLASS_SESSION_DIR/busy && \
                     until [ -e $WINDLASS_SESSION_DIR/go ]; do python3 -c 'import time; time.sleep(0.02)'; done";
 
-fn begin(test: &str) -> Option<Lab> {
-    let Lab { mut works, provider } = lab(test, &Wish::default())?;
+pub fn begin(test: &str) -> Option<Lab> {
+    begin_with(test, "")
+}
+
+/// The same with further keys for the worker.
+pub fn begin_with(test: &str, keys: &str) -> Option<Lab> {
+    let Lab { mut works, provider } = lab(test, &Wish { keys, ..Wish::default() })?;
     provider.script("dev", [Step::bash(BUSY), ready("answer", "42"), Step::say("ready")]);
     works.new_issue("The answer", "Write the answer down.");
     works.up();
@@ -19,25 +24,25 @@ fn begin(test: &str) -> Option<Lab> {
     Some(Lab { works, provider })
 }
 
-fn kill(pid: &str) {
+pub fn kill(pid: &str) {
     assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success());
 }
 
-fn session_file(lab: &Lab, name: &str) -> std::path::PathBuf {
+pub fn session_file(lab: &Lab, name: &str) -> std::path::PathBuf {
     lab.works.session_file("dev-1.1-1", name)
 }
 
-fn pid_of_agent(lab: &Lab) -> String {
+pub fn pid_of_agent(lab: &Lab) -> String {
     std::fs::read_to_string(session_file(lab, "busy")).unwrap().trim().to_owned()
 }
 
-fn parent(pid: &str) -> String {
+pub fn parent(pid: &str) -> String {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().to_owned()
 }
 
 /// A successor has resumed the conversation of the one that was killed.
-fn resumed(mut lab: Lab) {
+pub fn resumed(mut lab: Lab) {
     let mut log = lab.works.log();
     log.wait_merged(1);
     assert_eq!(lab.works.git(&["show", "main:half", "main:answer"]), "half\n42");

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_testkit::provider::Step;
 
-use super::{Lab, Wish, lab, ready};
+use super::{Lab, TMUX, Wish, lab, ready};
 use crate::recovery::kill;
 use crate::works::Works;
 
@@ -24,8 +24,8 @@ fn workspace(works: &Works) -> String {
     works.machine.state().join("workspaces/1.1").to_string_lossy().into_owned()
 }
 
-fn begin(test: &str, steps: impl FnOnce(&str) -> Vec<Step>) -> Option<Lab> {
-    let Lab { mut works, provider } = lab(test, &Wish::default())?;
+fn begin(test: &str, keys: &str, steps: impl FnOnce(&str) -> Vec<Step>) -> Option<Lab> {
+    let Lab { mut works, provider } = lab(test, &Wish { keys, ..Wish::default() })?;
     provider.script("dev", steps(&workspace(&works)));
     works.new_issue("The answer", "Write the answer down.");
     works.up();
@@ -38,6 +38,15 @@ fn read(workspace: &str) -> Step {
 
 #[test]
 fn ac_2_2_the_hook_follows_the_phases_that_claude_is_seen_in() {
+    is_followed("ac_2_2", "");
+}
+
+#[test]
+fn ac_2_2_the_hook_follows_claude_in_a_terminal() {
+    is_followed("ac_2_2_in_a_terminal", TMUX);
+}
+
+fn is_followed(test: &str, keys: &str) {
     let steps = |workspace: &str| {
         let test = "./test; until [ -e $WINDLASS_SESSION_DIR/three ]; do python3 -c 'import time; time.sleep(0.02)'; done";
         vec![
@@ -50,12 +59,13 @@ fn ac_2_2_the_hook_follows_the_phases_that_claude_is_seen_in() {
             Step::say("ready"),
         ]
     };
-    let Some(Lab { mut works, .. }) = begin("ac_2_2", steps) else { return };
+    let Some(Lab { mut works, .. }) = begin(test, keys, steps) else { return };
     let phase = |works: &Works, wanted: &str| {
         works.wait_until(wanted, || works.record("dev-1.1-1", "hook.json")["work_phase"] == wanted);
     };
-    phase(&works, "investigation");
+    // Before its first tool the hook knows no more than the state of the task.
     works.wait_path(&works.session_file("dev-1.1-1", "at-one"));
+    phase(&works, "investigation");
     go(&works, "one");
     phase(&works, "implementation");
     let hook = works.record("dev-1.1-1", "hook.json");
@@ -75,7 +85,7 @@ fn ac_2_3_and_2_4_a_killed_claude_goes_on_in_its_phase_and_investigates_nothing_
         let write = Step::write(&format!("{workspace}/answer"), "42");
         vec![read(workspace), write, wait_for("never"), ready("page", "about the answer"), Step::say("ready")]
     };
-    let Some(Lab { mut works, provider }) = begin("ac_2_3_and_2_4", steps) else { return };
+    let Some(Lab { mut works, provider }) = begin("ac_2_3_and_2_4", "", steps) else { return };
     works.wait_path(&works.session_file("dev-1.1-1", "at-never"));
     works
         .wait_until("the phase", || works.record("dev-1.1-1", "hook.json")["work_phase"] == "implementation");

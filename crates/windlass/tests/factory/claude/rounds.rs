@@ -3,15 +3,25 @@
 use windlass_store::{Mode, SqliteStore, Store, UsageQuery};
 use windlass_testkit::provider::Step;
 
-use super::{Lab, Wish, lab, one_conversation, ready};
+use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
 use crate::works::Works;
 
 pub const CRITIC: &str = "[agent.critic]\nkind = \"claude-code\"\nbinary = \"@claude\"\nenv = CRITIC_ENV\n";
 
 #[test]
 fn claude_goes_through_ci_and_critic_in_one_conversation() {
-    let wish = Wish { ci: "grep -q 42 answer", critic: CRITIC, ..Wish::default() };
-    let Some(Lab { mut works, provider }) = lab("claude_goes_through_ci_and_critic", &wish) else { return };
+    goes_through("claude_goes_through_ci_and_critic", "");
+}
+
+#[test]
+fn claude_in_a_terminal_goes_through_ci_and_critic_in_one_conversation() {
+    goes_through("claude_in_a_terminal_goes_through_ci_and_critic", TMUX);
+}
+
+fn goes_through(test: &str, keys: &str) {
+    let critic = format!("{CRITIC}{keys}\n");
+    let wish = Wish { ci: "grep -q 42 answer", keys, critic: &critic, ..Wish::default() };
+    let Some(Lab { mut works, provider }) = lab(test, &wish) else { return };
     provider.script("dev", [Step::bash("cat README"), ready("answer", "41"), Step::say("ready")]);
     provider.script("dev", [ready("answer", "42"), Step::say("mended")]);
     provider.script("dev", [ready("page", "about the answer"), Step::say("documented")]);
@@ -62,8 +72,18 @@ fn rounds_get_cheaper(works: &Works) {
 
 #[test]
 fn claude_that_was_let_go_is_resumed() {
-    let wish = Wish { ci: "sleep 3; grep -q 42 answer", keys: "keep_warm = \"100ms\"", ..Wish::default() };
-    let Some(Lab { mut works, provider }) = lab("claude_that_was_let_go_is_resumed", &wish) else { return };
+    is_let_go("claude_that_was_let_go_is_resumed", "");
+}
+
+#[test]
+fn claude_in_a_terminal_that_was_closed_is_resumed() {
+    is_let_go("claude_in_a_terminal_that_was_closed_is_resumed", TMUX);
+}
+
+fn is_let_go(test: &str, keys: &str) {
+    let keys = format!("keep_warm = \"100ms\"\n{keys}");
+    let wish = Wish { ci: "sleep 3; grep -q 42 answer", keys: &keys, ..Wish::default() };
+    let Some(Lab { mut works, provider }) = lab(test, &wish) else { return };
     provider.script("dev", [ready("answer", "41"), Step::say("ready")]);
     provider.script("dev", [ready("answer", "42"), Step::say("mended")]);
     works.new_issue("The answer", "Write the answer down.");

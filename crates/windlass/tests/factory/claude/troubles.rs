@@ -3,13 +3,16 @@
 use windlass_testkit::provider::Step;
 
 use super::rounds::{CRITIC, verdict};
-use super::{Lab, Wish, lab, one_conversation, ready};
+use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
 use crate::works::Log;
 
 /// The worker meets these failures, one after the other, and then does its work.
 fn meet(test: &str, env: &str, failures: Vec<Step>) -> Option<(Lab, Log)> {
-    let wish = Wish { env, ..Wish::default() };
-    let Lab { mut works, provider } = lab(test, &wish)?;
+    meet_as(test, &Wish { env, ..Wish::default() }, failures)
+}
+
+fn meet_as(test: &str, wish: &Wish<'_>, failures: Vec<Step>) -> Option<(Lab, Log)> {
+    let Lab { mut works, provider } = lab(test, wish)?;
     provider.script("dev", failures);
     provider.script("dev", [ready("answer", "42"), Step::say("ready")]);
     works.new_issue("The answer", "Write the answer down.");
@@ -42,11 +45,22 @@ fn claude_waits_while_the_provider_is_down() {
 
 #[test]
 fn claude_waits_until_its_limit_is_over() {
+    is_limited("claude_waits_until_its_limit_is_over", "");
+}
+
+#[test]
+fn claude_in_a_terminal_waits_until_its_limit_is_over() {
+    is_limited("claude_in_a_terminal_waits_until_its_limit_is_over", TMUX);
+}
+
+fn is_limited(test: &str, keys: &str) {
     let soon = std::time::SystemTime::now() + std::time::Duration::from_secs(8);
     let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let failures =
         vec![Step::fail(429, &format!("usage limit reached|{soon}")), Step::fail(429, "slow down")];
-    let Some((lab, mut log)) = meet("claude_waits_until_its_limit_is_over", "", failures) else { return };
+    // The last word of the turn is said before the change has landed.
+    let wish = Wish { keys, ci: "sleep 2", ..Wish::default() };
+    let Some((lab, mut log)) = meet_as(test, &wish, failures) else { return };
     let hit = log.wait_kind("limit_hit", 1);
     assert_eq!(hit["data"]["until"], soon * 1000);
     assert_eq!(log.wait_state(1, "LIMITED")["data"]["reason"], "limit_hit");

@@ -1,0 +1,81 @@
+//! Claude Code in a terminal of its own: a private tmux server, into which messages are typed when the program is free.
+//!
+//! Nothing is ever read off the screen. Whether the program is free, has taken a message or has ended its turn is known from its
+//! own files and hooks; that it is gone, from the kernel.
+
+mod accept;
+mod error;
+mod neutral;
+mod pane;
+mod papers;
+mod record;
+mod said;
+mod tmux;
+mod turn;
+
+pub use error::TerminalError;
+pub use record::SCREEN;
+pub use tmux::{Keyboard, Tmux, Writer};
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Talk, Turn};
+use crate::agent::Conversation;
+use crate::shim::Failure;
+use pane::{Pane, Wait};
+use papers::Papers;
+
+/// How to run the program, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    /// The program with its arguments, but for the conversation.
+    pub argv: Vec<String>,
+    pub conversation: Conversation,
+    /// The session's folder: hooks write there, and the server has its socket in it.
+    pub folder: PathBuf,
+    pub home: PathBuf,
+    pub workspace: PathBuf,
+}
+
+impl Terminal {
+    pub(super) fn run(&self) -> io::Result<()> {
+        let mut talk = Talk::new(io::stdin().lock(), io::stdout().lock(), self.conversation.id());
+        self.speak(&mut talk).map_err(io::Error::other)
+    }
+
+    fn speak<R: BufRead, W: Write>(&self, talk: &mut Talk<R, W>) -> Result<(), TerminalError> {
+        let papers = Papers::new(&self.folder, &self.home, self.conversation.id());
+        let session = match (&self.conversation, papers.is_begun()?) {
+            // Also when it was told to begin: a name is never used twice.
+            (_, true) => "--resume",
+            (Conversation::New(_), false) => "--session-id",
+            (Conversation::Resumed(_), false) => return self.is_lost(talk),
+        };
+        accept::all(&self.home, &self.workspace, std::env::var("ANTHROPIC_API_KEY").ok().as_deref())?;
+        let mut argv = self.argv.clone();
+        argv.extend([session.to_owned(), self.conversation.id().to_owned()]);
+        let mut pane = Pane::open(&self.folder, &self.workspace, &argv)?;
+        let mut papers = papers.of_process(pane.pid)?;
+        while let Wait::Spoken = pane.wait_spoken()? {
+            let Some(text) = talk.hear()? else { break };
+            talk.begin()?;
+            let Some(turn) = turn::take(&mut pane, &mut papers, talk, &text)? else { break };
+            talk.end(&turn)?;
+        }
+        pane.end()
+    }
+
+    /// The program would say so on its screen and go; who asked is told as if it had answered.
+    fn is_lost<R: BufRead, W: Write>(&self, talk: &mut Talk<R, W>) -> Result<(), TerminalError> {
+        while talk.hear()?.is_some() {
+            talk.begin()?;
+            let text = format!("No conversation found with session ID: {}", self.conversation.id());
+            let failure = Failure { status: None, kind: "error_during_execution".into(), text };
+            talk.end(&Turn { failure: Some(failure), ..Turn::default() })?;
+        }
+        Ok(())
+    }
+}

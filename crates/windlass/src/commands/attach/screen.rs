@@ -1,0 +1,65 @@
+//! The terminal of an agent, shown to a person by tmux itself.
+
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::time::Duration;
+
+use windlass_adapters::agent::bridge::terminal::{Keyboard, TerminalError, Tmux};
+use windlass_core::command::Command;
+use windlass_core::id::IssueNumber;
+
+use crate::commands::ask;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::project::Project;
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Becomes the one who looks; comes back only when that fails.
+pub fn show(tmux: &Tmux) -> Result<Exit, CliError> {
+    Err(not_started(tmux.attach(Keyboard::Off).exec()))
+}
+
+/// Gives the keyboard to this person until they let go, or have typed nothing for long.
+pub fn take_over(
+    project: &Project,
+    issue: IssueNumber,
+    tmux: &Tmux,
+    interrupt: &Interrupt,
+) -> Result<Exit, CliError> {
+    // A terminal that is closed takes the person away; that they are gone has still to be written down.
+    interrupt.listen_to_hangup()?;
+    ask::leave(project, &Command::TakeKeyboard { issue }, ask::PATIENCE)?;
+    let child = tmux.attach(Keyboard::On).spawn().map_err(not_started);
+    let held = child.and_then(|child| hold(child, tmux, interrupt));
+    // However it went, the keyboard is free again.
+    let returned = ask::leave(project, &Command::ReturnKeyboard { issue }, ask::PATIENCE);
+    held?;
+    returned.map(|_| Exit::Ok)
+}
+
+/// Waits for the end of the person's client, and brings it about when it is time.
+fn hold(mut child: Child, tmux: &Tmux, interrupt: &Interrupt) -> Result<(), CliError> {
+    let failed = |source| CliError::new("tmux", Exit::Failed, "cannot wait for tmux").because(source);
+    while child.try_wait().map_err(failed)?.is_none() {
+        // A server that is gone takes its clients along.
+        let writers = tmux.writers().unwrap_or_default();
+        let own = writers.iter().filter(|writer| writer.pid == child.id());
+        for writer in
+            own.filter(|writer| interrupt.came().is_some() || writer.is_away(windlass_engine::now()))
+        {
+            tmux.detach(writer).map_err(not_detached)?;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+fn not_started(source: std::io::Error) -> CliError {
+    CliError::new("tmux", Exit::Failed, "cannot start tmux").because(source).next("windlass doctor")
+}
+
+fn not_detached(source: TerminalError) -> CliError {
+    CliError::new("tmux", Exit::Failed, "cannot take the keyboard back").because(source)
+}
