@@ -259,12 +259,19 @@ fn heard(facts: &[Fact]) -> BTreeSet<String> {
 }
 
 /// What a turn used. The cost is said for the whole conversation, so what was seen before is taken off; one that is
-/// lower than before was counted from a new start.
+/// lower than before was counted from a new start. Who does not know its cost still says its tokens.
 fn usage(identity: &mut Identity, result: &TurnResult, at: Millis) -> Option<UsageRow> {
-    let total = micro(result.total_cost_usd?);
-    let cost_micro_usd = total.checked_sub(identity.cost_seen_micro_usd).unwrap_or(total);
-    identity.cost_seen_micro_usd = total;
     let count = |key: &str| result.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+    let cost_micro_usd = match result.total_cost_usd.map(micro) {
+        Some(total) => {
+            let before = std::mem::replace(&mut identity.cost_seen_micro_usd, total);
+            total.checked_sub(before).unwrap_or(total)
+        }
+        None if count("input_tokens") + count("cache_read_input_tokens") + count("output_tokens") == 0 => {
+            return None;
+        }
+        None => 0,
+    };
     Some(UsageRow {
         session: identity.name.clone(),
         task: identity.task.clone(),

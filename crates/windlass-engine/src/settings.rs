@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use windlass_adapters::agent::ClaudeOptions;
+use windlass_adapters::agent::{AcpOptions, ClaudeOptions, CodexOptions};
 use windlass_adapters::process::GroupLimits;
 use windlass_core::id::{IssueNumber, Recipe};
 use windlass_core::policy::Policy;
@@ -48,6 +48,9 @@ pub enum AgentKind {
     /// The scripted agent inside this program.
     Demo,
     ClaudeCode(ClaudeOptions),
+    Codex(CodexOptions),
+    /// Any agent that speaks the Agent Client Protocol.
+    Acp(AcpOptions),
 }
 
 #[derive(Debug, Clone)]

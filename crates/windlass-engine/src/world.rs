@@ -35,12 +35,13 @@ impl World {
     }
 
     pub fn driver(&self, role: Role) -> Box<dyn Driver> {
+        let exe = || self.settings.exe.clone();
         match &self.agent(role).kind {
             AgentKind::Command { argv } => Box::new(agent::Command::new(argv.clone())),
-            AgentKind::ClaudeCode(options) => {
-                Box::new(agent::ClaudeCode::new(options.clone(), self.settings.exe.clone()))
-            }
-            AgentKind::Demo => Box::new(agent::Demo::new(self.settings.exe.clone())),
+            AgentKind::ClaudeCode(options) => Box::new(agent::ClaudeCode::new(options.clone(), exe())),
+            AgentKind::Codex(options) => Box::new(agent::Codex::new(options.clone(), exe())),
+            AgentKind::Acp(options) => Box::new(agent::Acp::new(options.clone(), exe())),
+            AgentKind::Demo => Box::new(agent::Demo::new(exe())),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::os::unix::fs::PermissionsExt;
 
 use tempfile::TempDir;
-use windlass_adapters::agent;
+use windlass_adapters::agent::{self, bridge};
 use windlass_adapters::git::{BareRepo, Git};
 use windlass_core::deps::{self, Dependencies, MAX_DEPENDENCIES};
 use windlass_core::id::Sha;
@@ -17,9 +17,11 @@ use windlass_core::verdict::{self, Decision};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The parser of the configuration is the program's own, so that its target is there.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 8] = [
     ("phase", phase),
     ("stream_json", stream_json),
+    ("codex_json", codex_json),
+    ("acp_json", acp_json),
     ("issue_references", issue_references),
     ("verdict", verdict),
     ("git_output", git_output),
@@ -44,6 +46,25 @@ pub fn stream_json(bytes: &[u8]) {
     for line in text.lines() {
         let seen = agent::read(line);
         assert!(seen.is_empty() || line.contains('{'), "{line:?} says {seen:?}");
+    }
+}
+
+/// A line of `codex exec --json`.
+pub fn codex_json(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        let seen = bridge::codex::read(line);
+        assert!(seen.is_none() || line.contains('{'), "{line:?} says {seen:?}");
+        assert!(seen.iter().flat_map(bridge::codex::Event::tools).count() <= line.len());
+    }
+}
+
+/// A line of an agent of the Agent Client Protocol.
+pub fn acp_json(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        let read = bridge::acp::read(line);
+        assert!(read.is_none() || line.contains('{'), "{line:?} says {read:?}");
     }
 }
 

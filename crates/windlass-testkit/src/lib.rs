@@ -6,6 +6,7 @@ pub mod fuzz;
 pub mod model;
 pub mod provider;
 pub mod queue_sim;
+pub mod real;
 pub mod samples;
 pub mod sim;
 pub mod sweep;

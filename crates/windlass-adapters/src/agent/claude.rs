@@ -9,7 +9,7 @@ use super::{Conversation, Driver, SessionContext};
 use crate::shim::{Framing, Launch};
 
 /// As long as the provider keeps a conversation in its cache; after that a waiting process saves nothing.
-const KEEP_WARM_MS: i64 = 5 * 60 * 1000;
+pub(super) const KEEP_WARM_MS: i64 = 5 * 60 * 1000;
 
 /// No word to anybody but the model's provider.
 const QUIET: [&str; 6] = [

@@ -1,7 +1,9 @@
 //! Agent programs: how each is started and what its lines mean. Translation only.
 
+mod acp;
 pub mod bridge;
 mod claude;
+mod codex;
 mod command;
 mod context;
 mod demo;
@@ -10,7 +12,9 @@ mod stream_json;
 mod tools;
 mod trouble;
 
+pub use acp::{Acp, AcpOptions, Permission};
 pub use claude::{ClaudeCode, ClaudeOptions, Screen};
+pub use codex::{Codex, CodexOptions};
 pub use command::Command;
 pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;

@@ -31,13 +31,17 @@ pub fn trouble(result: &TurnResult) -> Option<Trouble> {
     let Some(failure) = &result.failure else { return Some(Trouble::Unknown) };
     let says = |words: &str| failure.text.to_lowercase().contains(words);
     Some(match (failure.kind.as_str(), failure.status) {
-        ("error_max_turns" | "max_turns", _) => Trouble::TurnsSpent,
+        ("error_max_turns" | "max_turns" | "max_tokens", _) => Trouble::TurnsSpent,
         ("prompt_too_long", _) | (_, Some(413)) => Trouble::ContextFull,
         _ if says("no conversation found") => Trouble::ConversationLost,
         // A 400 like any other by its code.
         _ if says("credit balance is too low") => Trouble::NeedsPerson,
-        (_, Some(429)) => Trouble::Limit { until: reset(failure) },
+        (_, Some(429)) | ("rate_limit", None) => {
+            Trouble::Limit { until: result.limited_until.or_else(|| reset(failure)) }
+        }
         (_, Some(401 | 403 | 404)) => Trouble::NeedsPerson,
+        // Words of agents that do not pass on the provider's code. Asked again, a model that refuses refuses again.
+        ("authentication_failed" | "billing_error" | "refusal", None) => Trouble::NeedsPerson,
         (_, Some(408 | 409 | 500..)) => Trouble::Passing,
         // The provider was not reached, or did not answer.
         ("api_error", None) => Trouble::Passing,
@@ -45,7 +49,7 @@ pub fn trouble(result: &TurnResult) -> Option<Trouble> {
     })
 }
 
-/// Limits of a subscription say when they end, in seconds after a bar: `usage limit reached|1760000000`.
+/// Limits of a subscription have said when they end in their text, in seconds after a bar: `usage limit reached|1760000000`.
 fn reset(failure: &Failure) -> Option<Millis> {
     let digits: String = failure.text.split('|').nth(1)?.chars().take_while(char::is_ascii_digit).collect();
     digits.parse::<i64>().ok()?.checked_mul(1000).map(Millis)
@@ -89,10 +93,27 @@ mod tests {
                 Trouble::ConversationLost,
             ),
             ("error_max_turns", None, "", Trouble::TurnsSpent),
+            ("max_tokens", None, "the agent stopped: max_tokens", Trouble::TurnsSpent),
+            ("refusal", None, "the agent stopped: refusal", Trouble::NeedsPerson),
+            ("cancelled", None, "the agent stopped: cancelled", Trouble::Unknown),
+            ("rate_limit", None, "Rate limit exceeded", Trouble::Limit { until: None }),
+            ("billing_error", None, "Quota exceeded", Trouble::NeedsPerson),
             ("error_during_execution", None, "something else", Trouble::Unknown),
         ] {
             assert_eq!(of(kind, status, text), Some(expected), "{kind} {status:?} {text}");
         }
         assert_eq!(trouble(&TurnResult::default()), None);
+        let failure = Failure {
+            status: Some(429),
+            kind: "api_error".into(),
+            text: "You've hit your 5-hour limit · resets 8:14am (UTC)".into(),
+        };
+        let told = TurnResult {
+            is_error: true,
+            failure: Some(failure),
+            limited_until: until,
+            ..TurnResult::default()
+        };
+        assert_eq!(trouble(&told), Some(Trouble::Limit { until }));
     }
 }

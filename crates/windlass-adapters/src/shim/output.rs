@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use windlass_core::time::Millis;
 
 use super::protocol::{Failure, TurnResult};
 
@@ -48,16 +49,22 @@ pub(super) enum Sink {
     Raw(Store),
     /// Each line as a JSON text.
     Text(Store, Lines),
-    /// Lines that are JSON already; `result` lines are reported.
-    Json(Store, Lines),
+    /// Lines that are JSON already; `result` lines are reported, with the limit that was told before them.
+    Json(Store, Lines, Option<Millis>),
 }
 
 impl Sink {
+    pub fn json(store: Store, lines: Lines) -> Self {
+        Self::Json(store, lines, None)
+    }
+
     pub fn take(&mut self, bytes: &[u8], results: &mut Vec<TurnResult>) {
         match self {
             Self::Raw(store) => put_raw(store, bytes),
             Self::Text(store, lines) => lines.feed(bytes, |line, cut| put_text(store, line, cut)),
-            Self::Json(store, lines) => lines.feed(bytes, |line, cut| put_json(store, line, cut, results)),
+            Self::Json(store, lines, limit) => {
+                lines.feed(bytes, |line, cut| put_json(store, line, cut, limit, results));
+            }
         }
     }
 
@@ -66,7 +73,9 @@ impl Sink {
         match self {
             Self::Raw(_) => {}
             Self::Text(store, lines) => lines.finish(|line, cut| put_text(store, line, cut)),
-            Self::Json(store, lines) => lines.finish(|line, cut| put_json(store, line, cut, results)),
+            Self::Json(store, lines, limit) => {
+                lines.finish(|line, cut| put_json(store, line, cut, limit, results));
+            }
         }
     }
 }
@@ -126,15 +135,35 @@ fn put_text(store: &mut Store, line: &[u8], cut: bool) {
     store.put(format!("{value}\n").as_bytes(), FULL_LINE);
 }
 
-fn put_json(store: &mut Store, line: &[u8], cut: bool, results: &mut Vec<TurnResult>) {
+fn put_json(
+    store: &mut Store,
+    line: &[u8],
+    cut: bool,
+    limit: &mut Option<Millis>,
+    results: &mut Vec<TurnResult>,
+) {
     let text = String::from_utf8_lossy(line);
-    results.extend(result_in(&text, cut));
+    *limit = limit_in(&text).or(*limit);
+    if let Some(mut result) = result_in(&text, cut) {
+        result.limited_until = limit.take().filter(|_| result.is_error);
+        results.push(result);
+    }
     if cut {
         let value = json!({"type": "windlass", "note": "this line was too long", "cut": true, "text": text});
         store.put(format!("{value}\n").as_bytes(), FULL_LINE);
     } else {
         store.put(format!("{text}\n").as_bytes(), FULL_LINE);
     }
+}
+
+/// The end of a limit that is used up, in seconds, where the provider has named it.
+fn limit_in(text: &str) -> Option<Millis> {
+    if !text.contains("\"rate_limit_event\"") {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let info = Some(&value["rate_limit_info"]).filter(|info| info["status"] == "rejected")?;
+    info["resetsAt"].as_i64()?.checked_mul(1000).map(Millis)
 }
 
 /// The result that a line is, if it is one. A cut line is no JSON any more, but it still ends the turn.
@@ -160,6 +189,7 @@ fn result_in(text: &str, cut: bool) -> Option<TurnResult> {
             session_id: value["session_id"].as_str().map(str::to_owned),
             model: model(&value["modelUsage"]),
             failure: is_error.then(|| failure(&value)),
+            limited_until: None,
         }
     })
 }
@@ -220,5 +250,23 @@ mod tests {
         let found = result_in(r#"{"type":"result","is_error":true,"session_id":"s"}"#, false).unwrap();
         assert!(found.is_error && found.session_id.as_deref() == Some("s"));
         assert!(result_in(r#"{"type": "result", "is_error": false, "result": "xxxx"#, true).is_some());
+    }
+
+    /// As Claude Code 2.1.325 prints it for a subscription whose window is used up.
+    #[test]
+    fn a_failed_turn_knows_when_its_limit_ends_and_the_next_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sink =
+            Sink::json(Store::open(&folder.path().join("log"), 1 << 20).unwrap(), Lines::new(1 << 16));
+        let told = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"STATUS","resetsAt":1794816843,"rateLimitType":"five_hour"}}"#;
+        let failed = r#"{"type":"result","is_error":true,"api_error_status":429}"#;
+        let mut ends = |status: &str| {
+            let mut results = Vec::new();
+            let lines = format!("{}\n{failed}\n{failed}\n", told.replace("STATUS", status));
+            sink.take(lines.as_bytes(), &mut results);
+            results.into_iter().map(|result| result.limited_until).collect::<Vec<_>>()
+        };
+        assert_eq!(ends("rejected"), [Some(Millis(1_794_816_843_000)), None]);
+        assert_eq!(ends("allowed_warning"), [None, None]);
     }
 }

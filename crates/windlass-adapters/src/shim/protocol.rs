@@ -120,6 +120,9 @@ pub struct TurnResult {
     /// Only of a turn that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// When the limit ends that the turn has met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_until: Option<Millis>,
 }
 
 /// How a program explains a failed turn.

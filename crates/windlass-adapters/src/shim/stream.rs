@@ -21,7 +21,7 @@ pub(super) fn run(life: &mut Life) -> Result<Exit, ShimError> {
     if stopper.is_over() {
         return Ok(stopper.mark(Exit::default()));
     }
-    let streams = streams(life, Sink::Json)?;
+    let streams = streams(life, Sink::json)?;
     let launch = &life.launch;
     let argv = launch.again.as_ref().filter(|_| inbox.delivered() > 0).unwrap_or(&launch.argv);
     let started = Running::start(life, argv, &[], streams).map_err(|source| life.watch_failed(source))?;

@@ -3,6 +3,7 @@
 
 mod answer;
 mod http;
+mod responses;
 mod script;
 mod usage;
 
@@ -105,12 +106,16 @@ impl Provider {
 impl Asked {
     /// The messages of the conversation, oldest first, each as its role and its texts.
     pub fn messages(&self) -> Vec<(String, String)> {
-        let messages = self.body["messages"].as_array().into_iter().flatten();
-        messages.map(|message| (word(&message["role"]), text(&message["content"]))).collect()
+        let messages =
+            ["messages", "input"].into_iter().filter_map(|key| self.body[key].as_array()).flatten();
+        messages.map(said).collect()
     }
 
     /// The agent's own name for the conversation.
     pub fn conversation(&self) -> String {
+        if let Some(name) = self.body["prompt_cache_key"].as_str() {
+            return name.to_owned();
+        }
         let user = self.body["metadata"]["user_id"].as_str().unwrap_or_default();
         let user: Value = serde_json::from_str(user).unwrap_or_default();
         word(&user["session_id"])
@@ -130,6 +135,15 @@ impl Shared {
 
 fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// A message with its role; of the Responses API also the call of a tool and its output.
+fn said(message: &Value) -> (String, String) {
+    match message["type"].as_str() {
+        Some("function_call") => ("assistant".to_owned(), word(&message["arguments"])),
+        Some("function_call_output") => ("tool".to_owned(), text(&message["output"])),
+        Some(_) | None => (word(&message["role"]), text(&message["content"])),
+    }
 }
 
 fn text(content: &Value) -> String {
@@ -165,24 +179,44 @@ fn respond(
     writer: &mut TcpStream,
 ) -> io::Result<()> {
     let (name, path) = route(&request.path);
-    if request.method != "POST" || !path.ends_with("/messages") {
+    let Some(api) = Api::of(&request.method, path) else {
         let tokens = request.body.len() / 4;
         return http::json(writer, 200, &[], &json!({"input_tokens": tokens}));
-    }
+    };
     let body: Value = serde_json::from_slice(&request.body)?;
     // Titles and other asides offer no tools and are no part of the conversation.
-    if body["tools"].as_array().is_none_or(Vec::is_empty) {
+    if api == Api::Messages && body["tools"].as_array().is_none_or(Vec::is_empty) {
         return answer::send(writer, &body, 0, &script::say("an aside"), &usage::Usage::default());
     }
     let (step, usage, nth) = take(shared, name, &body);
     match step {
-        Step::Answer(answer) => answer::send(writer, &body, nth, &answer, &usage),
+        Step::Answer(answer) => match api {
+            Api::Messages => answer::send(writer, &body, nth, &answer, &usage),
+            Api::Responses => responses::send(writer, nth, &answer, &usage),
+        },
         Step::Fail(Failure { status, kind, message, headers }) => {
             let error = json!({"type": "error", "error": {"type": kind, "message": message}});
             http::json(writer, status, &headers, &error)
         }
         Step::Hang => http::wait_for_end(reader),
         Step::Drop => Err(io::ErrorKind::ConnectionAborted.into()),
+    }
+}
+
+/// In which words the agent asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Messages,
+    Responses,
+}
+
+impl Api {
+    fn of(method: &str, path: &str) -> Option<Self> {
+        match (method, path.rsplit('/').next()) {
+            ("POST", Some("messages")) => Some(Self::Messages),
+            ("POST", Some("responses")) => Some(Self::Responses),
+            _ => None,
+        }
     }
 }
 

@@ -62,6 +62,15 @@ impl Step {
         Self::Fail(Failure { status, kind, message: message.to_owned(), headers: Vec::new() })
     }
 
+    /// The answer also says something.
+    #[must_use]
+    pub fn with_words(self, text: &str) -> Self {
+        match self {
+            Self::Answer(answer) => Self::Answer(Answer { text: Some(text.to_owned()), ..answer }),
+            Self::Fail(_) | Self::Hang | Self::Drop => self,
+        }
+    }
+
     /// The answer comes with the figures of a conversation of so many tokens.
     #[must_use]
     pub fn with_context(self, tokens: u64) -> Self {

@@ -37,6 +37,20 @@ fn each_agent_is_answered_by_its_own_script() {
 }
 
 #[test]
+fn codex_is_answered_in_its_own_words() {
+    let provider = Provider::start().unwrap();
+    provider.script("one", [Step::tool("exec_command", json!({"cmd": "ls"})), Step::say("hello")]);
+    let item = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]});
+    let ask = json!({"model": "m", "stream": true, "prompt_cache_key": "t-1", "input": [item]});
+    let first = post(&provider, "/s/one/v1/responses", &ask);
+    assert!(first.contains("function_call") && first.contains("response.completed"), "{first}");
+    assert!(post(&provider, "/s/one/v1/responses", &ask).contains("output_text"));
+    let asked = provider.wait_asked("one", 2);
+    assert_eq!(asked[0].messages(), [("user".to_owned(), "a".to_owned())]);
+    assert_eq!(asked[1].conversation(), "t-1");
+}
+
+#[test]
 fn a_hang_ends_when_the_client_goes() {
     let provider = Provider::start().unwrap();
     provider.script("one", [Step::Hang]);

@@ -20,8 +20,8 @@ pub(super) struct Caches {
 
 impl Caches {
     pub fn usage(&mut self, body: &Value) -> Usage {
-        let parts = ["tools", "system", "messages"].map(|part| plain(&body[part]).to_string());
-        let text = parts.join("\n");
+        let parts = ["tools", "system", "messages", "input"].iter().filter_map(|part| body.get(part));
+        let text = parts.map(|part| plain(part).to_string()).collect::<Vec<_>>().join("\n");
         let known = self.seen.iter().map(|earlier| common(earlier, &text)).max().unwrap_or(0);
         let (all, cache_read) = (text.len() as u64 / BYTES_PER_TOKEN, known / BYTES_PER_TOKEN);
         self.seen.push(text);

@@ -35,7 +35,7 @@ pub struct Args {
     /// How the project is tested, a line for `sh -c`
     #[arg(long, value_name = "COMMAND")]
     ci: Option<String>,
-    /// `claude-code`, `demo`, or `command:` and the line that starts your agent
+    /// `claude-code`, `codex`, `demo`, or `acp:` or `command:` and the line that starts your agent
     #[arg(long, value_name = "AGENT", value_parser = AgentChoice::parse)]
     agent: Option<AgentChoice>,
 }
@@ -132,7 +132,8 @@ fn exists(file: &Path) -> CliError {
 
 fn agent_word(agent: AgentChoice) -> String {
     match agent {
-        AgentChoice::Command(line) => line,
+        AgentChoice::Command(line) | AgentChoice::Acp(line) => line,
+        AgentChoice::Codex => "codex, key from OPENAI_API_KEY".into(),
         AgentChoice::Demo => "demo".into(),
         AgentChoice::ClaudeCode { key } => format!("claude-code, key from {key}"),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use windlass_adapters::agent::{ClaudeOptions, Screen};
+use windlass_adapters::agent::{AcpOptions, ClaudeOptions, CodexOptions, Permission, Screen};
 use windlass_engine::{AgentKind, AgentSettings};
 
 use super::explain::Fault;
@@ -26,6 +26,7 @@ pub struct Agent {
     pub command: Option<Argv>,
     pub binary: Option<String>,
     pub model: Option<String>,
+    pub base_url: Option<String>,
     pub permission_mode: Option<String>,
     pub max_turns: Option<u32>,
     pub keep_warm: Option<Time>,
@@ -40,6 +41,8 @@ pub enum Kind {
     Command,
     Demo,
     ClaudeCode,
+    Codex,
+    Acp,
 }
 
 impl Kind {
@@ -48,6 +51,19 @@ impl Kind {
             Self::Command => "command",
             Self::Demo => "demo",
             Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Acp => "acp",
+        }
+    }
+
+    /// The keys that mean something for it, besides those of all agents.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Command => &["command"],
+            Self::Demo => &[],
+            Self::ClaudeCode => &["binary", "model", "permission_mode", "max_turns", "keep_warm", "terminal"],
+            Self::Codex => &["binary", "model", "base_url"],
+            Self::Acp => &["command", "permission_mode", "keep_warm"],
         }
     }
 }
@@ -109,38 +125,41 @@ fn kind(key: &str, agent: &Agent) -> Result<AgentKind, Fault> {
         let kind = agent.kind.word();
         return Err(Fault::new(format!("`{key}.{name}` has no meaning for kind `{kind}`")));
     }
-    match (agent.kind, &agent.command) {
-        (Kind::Command, Some(Argv::Shell(line))) if !line.trim().is_empty() => {
-            Ok(AgentKind::Command { argv: vec!["sh".into(), "-c".into(), line.clone()] })
-        }
-        (Kind::Command, Some(Argv::Program(argv))) if !argv.is_empty() => {
-            Ok(AgentKind::Command { argv: argv.clone() })
-        }
-        (Kind::Command, Some(_) | None) => Err(Fault::new(format!("`{key}.command` is not set"))),
-        (Kind::Demo, _) => Ok(AgentKind::Demo),
-        (Kind::ClaudeCode, _) if agent.terminal == Some(Terminal::Tmux) && agent.max_turns.is_some() => {
+    match agent.kind {
+        Kind::Command => Ok(AgentKind::Command { argv: argv(key, agent)? }),
+        Kind::Demo => Ok(AgentKind::Demo),
+        Kind::ClaudeCode if agent.terminal == Some(Terminal::Tmux) && agent.max_turns.is_some() => {
             Err(Fault::new(format!("`{key}.max_turns` has no meaning with `terminal = \"tmux\"`")))
         }
-        (Kind::ClaudeCode, _) => Ok(AgentKind::ClaudeCode(claude(agent))),
+        Kind::ClaudeCode => Ok(AgentKind::ClaudeCode(claude(agent))),
+        Kind::Codex => Ok(AgentKind::Codex(codex(agent))),
+        Kind::Acp => Ok(AgentKind::Acp(acp(key, agent)?)),
     }
 }
 
 /// A key that is set and belongs to another kind of agent.
 fn strange(agent: &Agent) -> Option<&'static str> {
-    let command = agent.command.is_some();
-    let of_claude = [
+    let set = [
+        ("command", agent.command.is_some()),
         ("binary", agent.binary.is_some()),
         ("model", agent.model.is_some()),
+        ("base_url", agent.base_url.is_some()),
         ("permission_mode", agent.permission_mode.is_some()),
         ("max_turns", agent.max_turns.is_some()),
         ("keep_warm", agent.keep_warm.is_some()),
         ("terminal", agent.terminal.is_some()),
     ];
-    let set = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, set)| *set).map(|(name, _)| *name);
-    match agent.kind {
-        Kind::Command => set(&of_claude),
-        Kind::Demo => set(&[("command", command)]).or(set(&of_claude)),
-        Kind::ClaudeCode => set(&[("command", command)]),
+    let known = agent.kind.keys();
+    set.into_iter().find(|(name, set)| *set && !known.contains(name)).map(|(name, _)| name)
+}
+
+fn argv(key: &str, agent: &Agent) -> Result<Vec<String>, Fault> {
+    match &agent.command {
+        Some(Argv::Shell(line)) if !line.trim().is_empty() => {
+            Ok(vec!["sh".into(), "-c".into(), line.clone()])
+        }
+        Some(Argv::Program(argv)) if !argv.is_empty() => Ok(argv.clone()),
+        Some(_) | None => Err(Fault::new(format!("`{key}.command` is not set"))),
     }
 }
 
@@ -157,4 +176,28 @@ fn claude(agent: &Agent) -> ClaudeOptions {
             Some(Terminal::Tmux) => Screen::Tmux,
         },
     }
+}
+
+fn codex(agent: &Agent) -> CodexOptions {
+    CodexOptions {
+        binary: agent.binary.clone().unwrap_or(CodexOptions::default().binary),
+        model: agent.model.clone(),
+        base_url: agent.base_url.clone(),
+    }
+}
+
+/// The two modes of Claude Code that make sense where nobody is asked, by the same names.
+fn acp(key: &str, agent: &Agent) -> Result<AcpOptions, Fault> {
+    let usual = AcpOptions::new(argv(key, agent)?);
+    let permission = match agent.permission_mode.as_deref() {
+        None => usual.permission,
+        Some("bypassPermissions") => Permission::Allow,
+        Some("dontAsk") => Permission::Reject,
+        Some(_) => {
+            let says = "is neither `bypassPermissions` nor `dontAsk`, which is all that kind `acp` knows";
+            return Err(Fault::new(format!("`{key}.permission_mode` {says}")));
+        }
+    };
+    let keep_warm_ms = agent.keep_warm.map_or(usual.keep_warm_ms, |time| time.0.0);
+    Ok(AcpOptions { permission, keep_warm_ms, ..usual })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use windlass_adapters::agent::CodexOptions;
+
 use super::CREDENTIALS;
 
 /// What a person or a guess decided.
@@ -21,17 +23,24 @@ pub enum AgentChoice {
     ClaudeCode {
         key: &'static str,
     },
+    Codex,
+    /// The line that starts an agent of the Agent Client Protocol.
+    Acp(String),
 }
 
 impl AgentChoice {
-    /// `claude-code`, `command:LINE` or `demo`.
+    /// `claude-code`, `codex`, `demo`, `acp:LINE` or `command:LINE`.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "demo" => Ok(Self::Demo),
             None if text == "claude-code" => Ok(Self::ClaudeCode { key: CREDENTIALS[0] }),
+            None if text == "codex" => Ok(Self::Codex),
+            Some(("acp", line)) if !line.trim().is_empty() => Ok(Self::Acp(line.trim().to_owned())),
             Some(("command", line)) if !line.trim().is_empty() => Ok(Self::Command(line.trim().to_owned())),
             None | Some(_) => {
-                Err("write `claude-code`, `demo`, or `command:` and the line that starts your agent".into())
+                Err("write `claude-code`, `codex`, `demo`, or `acp:` or `command:` and the line that \
+                                   starts your agent"
+                    .into())
             }
         }
     }
@@ -62,6 +71,15 @@ impl Choices {
                 "[agent.dev]\nkind = \"claude-code\"\n# Where its key lies: `env:NAME` or `file:PATH`. Never the key itself.\n\
                  env = {{ {key} = \"env:{key}\" }}"
             ),
+            Some(AgentChoice::Codex) => writeln!(
+                text,
+                "[agent.dev]\nkind = \"codex\"\n# Where its key lies: `env:NAME` or `file:PATH`. Never the key itself.\n\
+                 env = {{ {} = \"env:OPENAI_API_KEY\" }}",
+                CodexOptions::KEY
+            ),
+            Some(AgentChoice::Acp(line)) => {
+                writeln!(text, "[agent.dev]\nkind = \"acp\"\ncommand = {}", quoted(line))
+            }
             Some(AgentChoice::Demo) => writeln!(text, "[agent.dev]\nkind = \"demo\""),
             None => {
                 writeln!(text, "# [agent.dev]\n# kind = \"command\"\n# command = \"my-agent --headless\"")

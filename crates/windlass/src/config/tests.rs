@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windlass_adapters::agent::{ClaudeOptions, Screen};
+use windlass_adapters::agent::{AcpOptions, ClaudeOptions, CodexOptions, Permission, Screen};
 use windlass_core::policy::{Policy, QueueRules};
 use windlass_engine::AgentKind;
 
@@ -31,6 +31,7 @@ fn the_documented_defaults_are_the_defaults() {
         command,
         binary: None,
         model: None,
+        base_url: None,
         permission_mode: None,
         max_turns: None,
         keep_warm: None,
@@ -113,6 +114,14 @@ fn values_without_sense_are_refused() {
         ("[agent.critic]\nkind = \"demo\"\ncommand = \"x\"", "agent.critic.command"),
         ("[agent.dev]\nkind = \"claude-code\"\ncommand = \"x\"", "agent.dev.command"),
         ("[agent.dev]\nkind = \"demo\"\nmodel = \"x\"", "agent.dev.model"),
+        ("[agent.dev]\nkind = \"claude-code\"\nbase_url = \"x\"", "agent.dev.base_url"),
+        ("[agent.dev]\nkind = \"codex\"\nmax_turns = 1", "agent.dev.max_turns"),
+        ("[agent.dev]\nkind = \"acp\"", "agent.dev.command"),
+        ("[agent.dev]\nkind = \"acp\"\ncommand = \"x\"\nmodel = \"m\"", "agent.dev.model"),
+        (
+            "[agent.dev]\nkind = \"acp\"\ncommand = \"x\"\npermission_mode = \"plan\"",
+            "agent.dev.permission_mode",
+        ),
         ("[agent.dev]\nkind = \"command\"\ncommand = \"x\"\nkeep_warm = \"1m\"", "agent.dev.keep_warm"),
     ] {
         let fault = fault(text);
@@ -153,6 +162,28 @@ fn claude_code_has_keys_of_its_own() {
     assert_eq!(read("terminal = \"tmux\""), AgentKind::ClaudeCode(seen));
     let both = "[agent.dev]\nkind = \"claude-code\"\nterminal = \"tmux\"\nmax_turns = 9";
     assert!(fault(both).what.contains("`agent.dev.max_turns` has no meaning"));
+}
+
+#[test]
+fn codex_and_agents_of_the_protocol_have_keys_of_their_own() {
+    let read = |table: &str| {
+        let text = format!("[ci]\ncommand = \"make\"\n[agent.dev]\n{table}");
+        Config::parse(&text).unwrap().settings(place()).unwrap().dev.kind
+    };
+    assert_eq!(read("kind = \"codex\""), AgentKind::Codex(CodexOptions::default()));
+    let options = CodexOptions {
+        binary: "/opt/codex".into(),
+        model: Some("m".into()),
+        base_url: Some("http://x/v1".into()),
+    };
+    let keys = "binary = \"/opt/codex\"\nmodel = \"m\"\nbase_url = \"http://x/v1\"";
+    assert_eq!(read(&format!("kind = \"codex\"\n{keys}")), AgentKind::Codex(options));
+    let acp = "kind = \"acp\"\ncommand = [\"goose\", \"acp\"]";
+    let options = AcpOptions::new(vec!["goose".into(), "acp".into()]);
+    assert_eq!(read(acp), AgentKind::Acp(options.clone()));
+    let options = AcpOptions { permission: Permission::Reject, keep_warm_ms: 60_000, ..options };
+    let keys = "permission_mode = \"dontAsk\"\nkeep_warm = \"1m\"";
+    assert_eq!(read(&format!("{acp}\n{keys}")), AgentKind::Acp(options));
 }
 
 #[test]
@@ -233,6 +264,10 @@ fn what_init_writes_is_read_back() {
     let config = Config::parse(&choices.file()).unwrap();
     assert_eq!((config.name, config.ci.command), (Some(choices.name.clone()), choices.ci.clone()));
     assert_eq!(config.agent.dev.unwrap().command, Some(Argv::Shell("my-agent \"$HOME\"".into())));
+    for (said, kind) in [("codex", Kind::Codex), ("acp:goose acp", Kind::Acp)] {
+        let choices = Choices { agent: AgentChoice::parse(said).ok(), ..choices.clone() };
+        assert_eq!(Config::parse(&choices.file()).unwrap().agent.dev.unwrap().kind, kind);
+    }
     let bare = Choices { ci: None, agent: None, ..choices };
     let config = Config::parse(&bare.file()).unwrap();
     assert_eq!((config.ci.command, config.agent.dev), (None, None));

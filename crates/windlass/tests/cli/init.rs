@@ -92,6 +92,22 @@ fn an_installed_agent_is_found_and_its_key_is_named_and_never_written() {
 }
 
 #[test]
+fn codex_is_taken_where_there_is_no_claude_code() {
+    let machine = Machine::new();
+    let path = path_with(&machine, &["codex"]);
+    let with = |args: &[&str]| {
+        let mut command = machine.command(args);
+        command.env("PATH", &path).env("OPENAI_API_KEY", "hush-hush");
+        Ran::from(command.output().unwrap())
+    };
+    let ran = with(&["init", "--yes", "--ci", "true"]);
+    assert!(ran.out.contains("codex, key from OPENAI_API_KEY"), "{ran:?}");
+    let doctor = with(&["doctor", "--quick"]);
+    assert!(doctor.out.contains("2.1.325 made up, key from CODEX_API_KEY"), "{}", doctor.out);
+    assert!(!doctor.out.contains("hush-hush"));
+}
+
+#[test]
 fn what_cannot_be_guessed_is_left_open_and_said() {
     let machine = Machine::new();
     let path = path_with(&machine, &[]);

@@ -18,6 +18,7 @@ pub const APPROVES: &str = "cat > /dev/null; printf '{\"head\":\"%s\",\"verdict\
 
 /// The key that gives an agent a terminal.
 pub const TMUX: &str = "terminal = \"tmux\"";
+const KEY: &str = "ANTHROPIC_API_KEY";
 
 /// A factory whose worker is Claude Code, and the provider that it talks to.
 pub struct Lab {
@@ -28,6 +29,8 @@ pub struct Lab {
 /// What a test wants to be different.
 pub struct Wish<'a> {
     pub ci: &'a str,
+    /// The variable by which the worker gets its key.
+    pub key: &'a str,
     /// Further keys of `[agent.dev]`.
     pub keys: &'a str,
     /// Further variables, each `, NAME = "value"`.
@@ -40,7 +43,7 @@ pub struct Wish<'a> {
 impl Default for Wish<'_> {
     fn default() -> Self {
         let critic = "[agent.critic]\nkind = \"command\"\ncommand = [\"sh\", \"@critic.sh\"]\n";
-        Self { ci: "true", keys: "", env: "", critic, tables: "" }
+        Self { ci: "true", key: KEY, keys: "", env: "", critic, tables: "" }
     }
 }
 
@@ -55,22 +58,24 @@ pub fn lab(test: &str, wish: &Wish<'_>) -> Option<Lab> {
         "[ci]\ncommand = {:?}\n[agent.dev]\nkind = \"claude-code\"\nbinary = \"@claude\"\n{}\nenv = {}\n{}{}",
         wish.ci,
         wish.keys,
-        env(&provider, "dev", wish.env),
+        env(&provider, "dev", wish.key, wish.env),
         wish.critic,
         wish.tables
     );
-    let works =
-        Works::new(&config.replace("CRITIC_ENV", &env(&provider, "critic", "")), &[("README", "begin\n")]);
+    let works = Works::new(
+        &config.replace("CRITIC_ENV", &env(&provider, "critic", KEY, "")),
+        &[("README", "begin\n")],
+    );
     std::os::unix::fs::symlink(binary, works.machine.path("claude")).unwrap();
     works.script("critic.sh", APPROVES);
     works.script("key", "test-key\n");
     Some(Lab { works, provider })
 }
 
-fn env(provider: &Provider, name: &str, more: &str) -> String {
+fn env(provider: &Provider, name: &str, key: &str, more: &str) -> String {
     let url = provider.url(name);
     format!(
-        "{{ ANTHROPIC_API_KEY = \"file:@key\", ANTHROPIC_BASE_URL = {url:?}, CLAUDE_CODE_MAX_RETRIES = \"0\"{more} }}"
+        "{{ {key} = \"file:@key\", ANTHROPIC_BASE_URL = {url:?}, CLAUDE_CODE_MAX_RETRIES = \"0\"{more} }}"
     )
 }
 

@@ -16,6 +16,7 @@ mod gate;
 mod hostile;
 mod issues;
 mod kill;
+mod others;
 mod people;
 mod queue;
 mod readme;

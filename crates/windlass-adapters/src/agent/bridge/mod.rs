@@ -3,7 +3,11 @@
 //! The shim sees one more program that takes messages and answers in stream-json; how the agent itself is spoken to is known
 //! here alone. A bridge holds no fact: what must outlive it lies in the session's private home.
 
+pub mod acp;
+pub mod codex;
+mod failure;
 mod memory;
+mod program;
 mod talk;
 pub mod terminal;
 
@@ -20,6 +24,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bridge {
+    Codex(codex::Codex),
+    Acp(acp::Acp),
     Terminal(Terminal),
 }
 
@@ -33,6 +39,8 @@ impl Bridge {
     /// Speaks for the agent until nobody has anything more to say.
     pub fn run(&self) -> io::Result<()> {
         match self {
+            Self::Codex(codex) => codex.run(),
+            Self::Acp(acp) => acp.run(),
             Self::Terminal(terminal) => terminal.run(),
         }
     }

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_adapters::agent::{ClaudeOptions, Screen};
+use windlass_adapters::agent::{ClaudeOptions, CodexOptions, Screen};
 use windlass_adapters::git::{BareRepo, Git, Slot};
 use windlass_adapters::process::{Full, Limits, capture};
 use windlass_adapters::{ci, files};
@@ -63,37 +63,58 @@ fn agents(project: &Project) -> Vec<Check> {
             AgentKind::Demo => Check::ok("agent", format!("{role}: the scripted one, inside windlass")),
             AgentKind::Command { argv } => command(role, project.search_path(), argv),
             AgentKind::ClaudeCode(options) => claude(role, project.search_path(), options, &agent),
+            AgentKind::Codex(options) => codex(role, project.search_path(), options, &agent),
+            AgentKind::Acp(options) => command(role, project.search_path(), &options.command),
         })
         .collect()
 }
 
 /// Its version, and whether it is given a key: it has a home of its own, so nobody's login is seen from there.
 fn claude(role: &str, search_path: &str, options: &ClaudeOptions, agent: &AgentSettings) -> Check {
-    let name = &options.binary;
+    let example = "ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\"";
+    match version(role, search_path, &options.binary, install::remedy()) {
+        Ok(says) => key(says, &CREDENTIALS, example, agent),
+        Err(check) => check,
+    }
+}
+
+fn codex(role: &str, search_path: &str, options: &CodexOptions, agent: &AgentSettings) -> Check {
+    let remedy = "npm install -g @openai/codex    or set `binary` in [agent.dev]";
+    let example = format!("{} = \"env:OPENAI_API_KEY\"", CodexOptions::KEY);
+    match version(role, search_path, &options.binary, remedy.to_owned()) {
+        Ok(says) => key(says, &[CodexOptions::KEY], &example, agent),
+        Err(check) => check,
+    }
+}
+
+/// Where a program is and which version, as it says itself.
+fn version(role: &str, search_path: &str, name: &str, remedy: String) -> Result<String, Check> {
     let Some(path) = program::find(search_path, name) else {
         let says = format!("{role}: there is no program `{name}` on the PATH");
-        return Check::fail("agent", says, install::remedy());
+        return Err(Check::fail("agent", says, remedy));
     };
     let limits = Limits { time: Duration::from_secs(20), stdout: 1 << 12, when_full: Full::Fail };
     let mut asked = Command::new(&path);
     asked.arg("--version").env_clear().env("PATH", search_path);
-    let version = match capture(&mut asked, None, &limits) {
+    match capture(&mut asked, None, &limits) {
         Ok(said) if said.code() == 0 => {
-            windlass_core::text::one_line(&String::from_utf8_lossy(&said.stdout), 60)
+            let version = windlass_core::text::one_line(&String::from_utf8_lossy(&said.stdout), 60);
+            Ok(format!("{role}: `{}`, {version}", path.display()))
         }
         Ok(_) | Err(_) => {
             let says = format!("{role}: `{}` does not say its version", path.display());
-            return Check::fail("agent", says, "run it by hand");
+            Err(Check::fail("agent", says, "run it by hand"))
         }
-    };
-    let key = CREDENTIALS.iter().find(|name| agent.env.get(**name).is_some_and(|value| !value.is_empty()));
-    match key {
-        Some(key) => Check::ok("agent", format!("{role}: `{}`, {version}, key from {key}", path.display())),
-        None => Check::warn(
-            "agent",
-            format!("{role}: `{}`, {version}, is given no key", path.display()),
-            "set env = { ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\" } in [agent.dev]",
-        ),
+    }
+}
+
+fn key(says: String, names: &[&str], example: &str, agent: &AgentSettings) -> Check {
+    match names.iter().find(|name| agent.env.get(**name).is_some_and(|value| !value.is_empty())) {
+        Some(key) => Check::ok("agent", format!("{says}, key from {key}")),
+        None => {
+            let remedy = format!("set env = {{ {example} }} in [agent.dev]");
+            Check::warn("agent", format!("{says}, is given no key"), remedy)
+        }
     }
 }
 
@@ -102,7 +123,7 @@ fn tmux(project: &Project) -> Option<Check> {
     let settings = project.settings().ok()?;
     let wanted = [settings.dev, settings.critic].iter().any(|agent| match &agent.kind {
         AgentKind::ClaudeCode(options) => options.screen == Screen::Tmux,
-        AgentKind::Demo | AgentKind::Command { .. } => false,
+        AgentKind::Demo | AgentKind::Command { .. } | AgentKind::Codex(_) | AgentKind::Acp(_) => false,
     });
     if !wanted {
         return None;

@@ -1,6 +1,6 @@
 //! Errors of the provider: each is waited for, or shown to a person, and none is blamed on the agent.
 
-use windlass_testkit::provider::Step;
+use windlass_testkit::provider::{Failure, Step};
 
 use super::rounds::{CRITIC, verdict};
 use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
@@ -43,6 +43,33 @@ fn claude_waits_while_the_provider_is_down() {
     merges_in_one_conversation(lab, log, 5);
 }
 
+/// In so many seconds, in seconds since 1970.
+fn seconds_from_now(seconds: u64) -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    now.as_secs() + seconds
+}
+
+#[test]
+fn claude_waits_until_the_window_of_its_subscription_is_over() {
+    let soon = seconds_from_now(8);
+    let header = |name: &str, value: &str| (format!("anthropic-ratelimit-unified-{name}"), value.to_owned());
+    let spent = Step::Fail(Failure {
+        status: 429,
+        kind: "rate_limit_error",
+        message: "This request would exceed your account's rate limit.".into(),
+        headers: vec![
+            header("status", "rejected"),
+            header("reset", &soon.to_string()),
+            header("representative-claim", "five_hour"),
+        ],
+    });
+    let wish = Wish { key: "CLAUDE_CODE_OAUTH_TOKEN", ..Wish::default() };
+    let test = "claude_waits_until_the_window_of_its_subscription_is_over";
+    let Some((lab, mut log)) = meet_as(test, &wish, vec![spent]) else { return };
+    assert_eq!(log.wait_kind("limit_hit", 1)["data"]["until"], soon * 1000);
+    merges_in_one_conversation(lab, log, 3);
+}
+
 #[test]
 fn claude_waits_until_its_limit_is_over() {
     is_limited("claude_waits_until_its_limit_is_over", "");
@@ -54,8 +81,7 @@ fn claude_in_a_terminal_waits_until_its_limit_is_over() {
 }
 
 fn is_limited(test: &str, keys: &str) {
-    let soon = std::time::SystemTime::now() + std::time::Duration::from_secs(8);
-    let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let soon = seconds_from_now(8);
     let failures =
         vec![Step::fail(429, &format!("usage limit reached|{soon}")), Step::fail(429, "slow down")];
     // The last word of the turn is said before the change has landed.
