@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pace::Pace;
 use crate::policy::Limits;
 use crate::session::WorkPhase;
 use crate::task::{State, Urgency};
@@ -71,14 +72,18 @@ pub struct ContextUse {
     pub window: Option<u64>,
     /// The most urgent warning that was given about it.
     pub warned: Option<Urgency>,
+    /// How fast the model answers.
+    pub pace: Pace,
 }
 
 impl ContextUse {
     pub fn urgency(&self, limits: &Limits) -> Option<Urgency> {
-        let percent = self.tokens.saturating_mul(100) / self.window.filter(|window| *window > 0)?;
+        let window = self.window.filter(|window| *window > 0);
+        let percent = window.map_or(0, |window| self.tokens.saturating_mul(100) / window);
         if percent >= u64::from(limits.context_full_percent) {
             Some(Urgency::High)
-        } else if percent >= u64::from(limits.context_watch_percent) {
+        } else if percent >= u64::from(limits.context_watch_percent) || self.pace.is_slow(limits.slow_factor)
+        {
             Some(Urgency::Low)
         } else {
             None

@@ -66,6 +66,8 @@ pub struct Limits {
     /// Shares of the model's window, in percent, from which on it is watched, and handed over.
     pub context_watch_percent: u32,
     pub context_full_percent: u32,
+    /// A model whose answers take so many times as long as its first ones is watched, too.
+    pub slow_factor: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +134,7 @@ impl Default for Limits {
             stale_dependency: Span::days(30),
             context_watch_percent: 70,
             context_full_percent: 85,
+            slow_factor: 3,
         }
     }
 }

@@ -90,8 +90,14 @@ fn watch(papers: &Papers, look: &mut Look) {
     for note in &papers.hooks.0 {
         match note.means() {
             HookMeaning::Compacts => look.compacts = true,
-            // One line for every tool would drown the log; the transcript has them.
-            HookMeaning::Tool => continue,
+            HookMeaning::Asks => identity.context.pace.asked(note.at),
+            HookMeaning::Rests => identity.context.pace.answered(note.at),
+            HookMeaning::Tool { since } => {
+                identity.context.pace.answered(since);
+                identity.context.pace.asked(note.at);
+                // One line for every tool would drown the log; the transcript has them.
+                continue;
+            }
             HookMeaning::Other => {}
         }
         look.hooks.push((note.hook.clone(), note.detail.clone()));

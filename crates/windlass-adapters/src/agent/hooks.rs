@@ -41,6 +41,9 @@ pub struct HookNote {
     pub at: Millis,
     pub hook: String,
     pub detail: String,
+    /// How long a tool took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<i64>,
 }
 
 /// What a hook means to us.
@@ -48,8 +51,14 @@ pub struct HookNote {
 pub enum HookMeaning {
     /// The conversation is about to be shortened.
     Compacts,
-    /// A tool was used.
-    Tool,
+    /// The model was asked.
+    Asks,
+    /// A tool was used from then on; its result goes to the model.
+    Tool {
+        since: Millis,
+    },
+    /// The model has nothing more to say.
+    Rests,
     Other,
 }
 
@@ -87,7 +96,9 @@ impl HookNote {
     pub fn means(&self) -> HookMeaning {
         match self.hook.as_str() {
             "PreCompact" => HookMeaning::Compacts,
-            "PostToolUse" => HookMeaning::Tool,
+            "UserPromptSubmit" => HookMeaning::Asks,
+            "PostToolUse" => HookMeaning::Tool { since: Millis(self.at.0 - self.took_ms.unwrap_or(0)) },
+            "Stop" | "StopFailure" => HookMeaning::Rests,
             _ => HookMeaning::Other,
         }
     }
@@ -131,7 +142,8 @@ pub fn fired(folder: &Path, input: &[u8], at: Millis) -> io::Result<Option<Strin
         _ => None,
     };
     let said = answer.map(|text| json!({"hookEventName": hook, "additionalContext": text}));
-    let note = HookNote { at, hook, detail: one_line(&detail, DETAIL_CHARS) };
+    let took_ms = input["duration_ms"].as_i64();
+    let note = HookNote { at, hook, detail: one_line(&detail, DETAIL_CHARS), took_ms };
     let mut line = serde_json::to_vec(&note)?;
     line.push(b'\n');
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(folder.join(HOOKS))?;

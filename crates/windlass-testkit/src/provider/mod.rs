@@ -190,10 +190,13 @@ fn respond(
     }
     let (step, usage, nth) = take(shared, name, &body);
     match step {
-        Step::Answer(answer) => match api {
-            Api::Messages => answer::send(writer, &body, nth, &answer, &usage),
-            Api::Responses => responses::send(writer, nth, &answer, &usage),
-        },
+        Step::Answer(answer) => {
+            std::thread::sleep(answer.after);
+            match api {
+                Api::Messages => answer::send(writer, &body, nth, &answer, &usage),
+                Api::Responses => responses::send(writer, nth, &answer, &usage),
+            }
+        }
         Step::Fail(Failure { status, kind, message, headers }) => {
             let error = json!({"type": "error", "error": {"type": kind, "message": message}});
             http::json(writer, status, &headers, &error)

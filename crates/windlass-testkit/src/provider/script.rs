@@ -1,5 +1,7 @@
 //! What a scripted provider answers: one step for each request of a conversation.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub struct Answer {
     pub tools: Vec<(String, Value)>,
     /// How many tokens the conversation has, if not as many as it looks like.
     pub context: Option<u64>,
+    /// How long the model thinks.
+    pub after: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -67,6 +71,15 @@ impl Step {
     pub fn with_words(self, text: &str) -> Self {
         match self {
             Self::Answer(answer) => Self::Answer(Answer { text: Some(text.to_owned()), ..answer }),
+            Self::Fail(_) | Self::Hang | Self::Drop => self,
+        }
+    }
+
+    /// The answer takes so long.
+    #[must_use]
+    pub fn after(self, time: Duration) -> Self {
+        match self {
+            Self::Answer(answer) => Self::Answer(Answer { after: time, ..answer }),
             Self::Fail(_) | Self::Hang | Self::Drop => self,
         }
     }

@@ -96,6 +96,7 @@ pub struct Liveness {
     pub restart_window: Time,
     pub context_watch_percent: u32,
     pub context_full_percent: u32,
+    pub slow_factor: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -229,6 +230,7 @@ impl Default for Config {
                 restart_window: Time(caps.restart_window),
                 context_watch_percent: limits.context_watch_percent,
                 context_full_percent: limits.context_full_percent,
+                slow_factor: limits.slow_factor,
             },
             critic: Critic { max_critic_iterations: caps.critic_rounds },
             ci: Ci {

@@ -41,6 +41,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     at_least_one("dispatch.parallel", config.dispatch.parallel)?;
     at_least_one("dispatch.max_open_changes", config.dispatch.max_open_changes)?;
     at_least_one("liveness.stale_strikes", config.liveness.stale_strikes)?;
+    at_least_one("liveness.slow_factor", config.liveness.slow_factor)?;
     at_least_one("ci.slots", config.ci.slots)?;
     at_least_one("keep.backups", config.keep.backups)?;
     for job in Job::ALL {
@@ -138,6 +139,7 @@ impl Config {
                 stale_dependency: timeouts.stale_dependency.0,
                 context_watch_percent: liveness.context_watch_percent,
                 context_full_percent: liveness.context_full_percent,
+                slow_factor: liveness.slow_factor,
             },
             labels: self.labels(),
             queue: QueueRules {

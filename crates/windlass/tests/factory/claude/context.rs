@@ -1,5 +1,7 @@
 //! A conversation that fills up: it is watched, compacted with the protocol said again, or handed to a successor.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use windlass_testkit::provider::Step;
 
@@ -145,5 +147,24 @@ fn ac_4_4_who_does_not_hand_over_in_time_is_replaced() {
     );
     let saved = log.wait_kind("work_rescued", 1);
     assert_eq!(works.git(&["show", &format!("{}:loose", word(&saved["data"]["commit"]))]), "loose");
+    works.down();
+}
+
+/// A model that takes ever longer to answer may have too much to read: it is watched.
+#[test]
+fn a_claude_that_answers_ever_slower_is_watched() {
+    let test = "a_claude_that_answers_ever_slower_is_watched";
+    let wish = Wish { tables: "[liveness]\nslow_factor = 2\n", ..Wish::default() };
+    let Some(Lab { mut works, provider }) = lab(test, &wish) else { return };
+    let look = || Step::bash("cat README");
+    provider.script("dev", (0..6).map(|_| look()));
+    provider.script("dev", (0..3).map(|_| look().after(Duration::from_secs(3))));
+    provider.script("dev", [ready("answer", "42"), Step::say("ready")]);
+    works.new_issue("The answer", "Write the answer down.");
+    works.up();
+    let mut log = works.log();
+    assert_eq!(log.wait_kind("context_warning", 1)["data"]["urgency"], "low");
+    log.wait_merged(1);
+    assert_eq!(log.count("context_warning", 1), 1, "it is said once");
     works.down();
 }
