@@ -80,6 +80,22 @@ fn a_conversation_that_is_not_there_is_lost_and_no_terminal_is_opened_for_it() {
 }
 
 #[test]
+fn a_conversation_that_the_program_does_not_take_up_is_lost() {
+    if !has_tmux("a_conversation_that_the_program_does_not_take_up_is_lost") {
+        return;
+    }
+    let machine = Machine::new();
+    let project = machine.path("home/.claude/projects/x");
+    std::fs::create_dir_all(&project).unwrap();
+    // It was killed before it had written a message down.
+    std::fs::write(project.join("c-1.jsonl"), "{\"type\":\"mode\"}\n").unwrap();
+    let mut bridge = Bridge::start(&machine, "exit 1", &json!({"resumed": "c-1"}));
+    bridge.say("go on");
+    assert_eq!(bridge.result()["result"], "No conversation found with session ID: c-1");
+    assert_eq!(bridge.end(), Some(1));
+}
+
+#[test]
 fn the_end_of_the_program_is_noticed_at_once_and_is_a_failure() {
     if !has_tmux("the_end_of_the_program_is_noticed") {
         return;
@@ -87,6 +103,7 @@ fn the_end_of_the_program_is_noticed_at_once_and_is_a_failure() {
     let machine = Machine::new();
     let waits = "until [ -e $HOME/go ]; do sleep 0.02; done; exit 0";
     let mut bridge = Bridge::start(&machine, waits, &json!({"new": "c-1"}));
+    bridge.say("hello there");
     std::fs::write(machine.path("home/go"), "").unwrap();
     // Its input stays open: nobody has let go.
     assert_eq!(bridge.child.wait().unwrap().code(), Some(1));

@@ -7,7 +7,7 @@ use windlass_testkit::provider::Step;
 use super::{Lab, Wish, lab, one_conversation, ready};
 
 /// Shows that the turn is under way, and does not end by itself.
-pub const BUSY: &str = "echo half > half && git add half && git commit -q -m half && echo $PPID > $WINDLASS_SESSION_DIR/busy && \
+pub const BUSY: &str = "echo half > half && git add half && git commit -q -m half && echo $PPID > $WINDLASS_SESSION_DIR/busy.tmp && mv $WINDLASS_SESSION_DIR/busy.tmp $WINDLASS_SESSION_DIR/busy && \
                     until [ -e $WINDLASS_SESSION_DIR/go ]; do python3 -c 'import time; time.sleep(0.02)'; done";
 
 pub fn begin(test: &str) -> Option<Lab> {

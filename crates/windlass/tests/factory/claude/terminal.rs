@@ -14,6 +14,7 @@ use crate::works::Works;
 #[test]
 fn claude_goes_on_in_the_same_conversation_when_its_tmux_server_is_killed() {
     let Some(lab) = begin_with("claude_goes_on_when_its_tmux_server_is_killed", TMUX) else { return };
+    wait_written(&lab);
     // It is the program's parent.
     kill(&parent(&pid_of_agent(&lab)));
     resumed(lab);
@@ -22,9 +23,16 @@ fn claude_goes_on_in_the_same_conversation_when_its_tmux_server_is_killed() {
 #[test]
 fn claude_in_a_terminal_goes_on_when_its_shim_is_killed() {
     let Some(lab) = begin_with("claude_in_a_terminal_goes_on_when_its_shim_is_killed", TMUX) else { return };
+    wait_written(&lab);
     let bridge = parent(&parent(&pid_of_agent(&lab)));
     kill(&parent(&bridge));
     resumed(lab);
+}
+
+/// The program writes its memory a moment after it has begun to act; what is killed before that has nothing to resume.
+fn wait_written(lab: &Lab) {
+    let said = || std::fs::read_to_string(session_file(lab, "transcript.jsonl")).unwrap_or_default();
+    lab.works.wait_until("what it does", || said().contains("tool_use"));
 }
 
 /// In a terminal and in the middle of its first turn, which goes on with these steps.

@@ -57,13 +57,24 @@ impl Terminal {
         accept::all(&self.home, &self.workspace, std::env::var("ANTHROPIC_API_KEY").ok().as_deref())?;
         let mut argv = self.argv.clone();
         argv.extend([session.to_owned(), self.conversation.id().to_owned()]);
+        let mut heard = talk.hear()?;
         let mut pane = Pane::open(&self.folder, &self.workspace, &argv)?;
         let mut papers = papers.of_process(pane.pid)?;
-        while let Wait::Spoken = pane.wait_spoken()? {
-            let Some(text) = talk.hear()? else { break };
+        while let Some(text) = heard {
             talk.begin()?;
-            let Some(turn) = turn::take(&mut pane, &mut papers, talk, &text)? else { break };
+            let turn = match turn::take(&mut pane, &mut papers, talk, &text) {
+                // It was cut off before it had written anything that can be resumed.
+                Err(TerminalError::AgentGone) if session == "--resume" && !papers.was_free => {
+                    Some(self.lost())
+                }
+                other => other?,
+            };
+            let Some(turn) = turn else { break };
             talk.end(&turn)?;
+            heard = match pane.wait_spoken()? {
+                Wait::Spoken => talk.hear()?,
+                Wait::Gone => None,
+            };
         }
         pane.end()
     }
@@ -72,10 +83,14 @@ impl Terminal {
     fn is_lost<R: BufRead, W: Write>(&self, talk: &mut Talk<R, W>) -> Result<(), TerminalError> {
         while talk.hear()?.is_some() {
             talk.begin()?;
-            let text = format!("No conversation found with session ID: {}", self.conversation.id());
-            let failure = Failure { status: None, kind: "error_during_execution".into(), text };
-            talk.end(&Turn { failure: Some(failure), ..Turn::default() })?;
+            talk.end(&self.lost())?;
         }
         Ok(())
+    }
+
+    fn lost(&self) -> Turn {
+        let text = format!("No conversation found with session ID: {}", self.conversation.id());
+        let failure = Failure { status: None, kind: "error_during_execution".into(), text };
+        Turn { failure: Some(failure), ..Turn::default() }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Papers {
     own: PathBuf,
     hooks_read: u64,
     transcript_read: u64,
+    /// The process has come so far that it waits for a message, or did.
+    pub was_free: bool,
 }
 
 /// How the program says it is.
@@ -50,6 +52,7 @@ impl Papers {
             own: claude.join("sessions"),
             hooks_read: 0,
             transcript_read: 0,
+            was_free: false,
         }
     }
 
@@ -67,10 +70,12 @@ impl Papers {
         Ok(self.transcript()?.is_some())
     }
 
-    pub fn status(&self) -> Result<Status, TerminalError> {
+    pub fn status(&mut self) -> Result<Status, TerminalError> {
         let bytes = files::read_head(&self.own, MAX_BYTES)?.unwrap_or_default();
         // Not there yet, or being written.
-        Ok(serde_json::from_slice(&bytes).map_or(Status::Unknown, |own: Own| own.status))
+        let status = serde_json::from_slice(&bytes).map_or(Status::Unknown, |own: Own| own.status);
+        self.was_free |= status == Status::Idle;
+        Ok(status)
     }
 
     /// The hooks that fired since the last look.

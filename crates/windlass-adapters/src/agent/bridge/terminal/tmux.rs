@@ -206,6 +206,8 @@ fn options() -> Vec<&'static str> {
         ("update-environment", ""),
         ("set-clipboard", "off"),
         ("remain-on-exit", "off"),
+        // Or keys that come fast are taken for a paste, and Ctrl-C would reach the program.
+        ("assume-paste-time", "0"),
         ("status-right", ""),
         ("status-left-length", "80"),
         ("status-left", "windlass: Ctrl-C lets go, the agent goes on "),

@@ -69,7 +69,7 @@ enum Free {
 }
 
 /// Waits until the program is free and nobody else has its keyboard.
-fn wait_free(pane: &Pane, papers: &Papers) -> Result<Free, TerminalError> {
+fn wait_free(pane: &Pane, papers: &mut Papers) -> Result<Free, TerminalError> {
     let mut until = Instant::now() + STUCK;
     loop {
         let mut tick = TICK;
