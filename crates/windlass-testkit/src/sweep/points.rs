@@ -100,10 +100,10 @@ impl Points {
     }
 }
 
-/// What happens in some undisturbed runs and not in others: whether an agent has ended when it is spoken to, whether a
-/// build has ended when nobody waits for it any more, in how many steps a session's facts are read.
+/// What happens in some undisturbed runs and not in others: whether an agent has ended when it is spoken to, or before its
+/// work is fetched, whether a build has ended when nobody waits for it any more, in how many steps a session's facts are read.
 fn by_chance(what: &str) -> bool {
-    ["identity", "wake_session", "stop_build", "control"].iter().any(|part| what.contains(part))
+    ["identity", "wake_session", "stop_build", "control", "turn_ended"].iter().any(|part| what.contains(part))
 }
 
 impl fmt::Debug for Points {

@@ -27,6 +27,7 @@ pub struct Lab {
 }
 
 /// What a test wants to be different.
+#[derive(Clone, Copy)]
 pub struct Wish<'a> {
     pub ci: &'a str,
     /// The variable by which the worker gets its key.

@@ -82,7 +82,10 @@ fn codex(role: &str, search_path: &str, options: &CodexOptions, agent: &AgentSet
     let remedy = "npm install -g @openai/codex    or set `binary` in [agent.dev]";
     let example = format!("{} = \"env:OPENAI_API_KEY\"", CodexOptions::KEY);
     match version(role, search_path, &options.binary, remedy.to_owned()) {
-        Ok(says) => key(says, &[CodexOptions::KEY], &example, agent),
+        Ok(says) => {
+            let says = format!("{says}, tells no cost (so [budget] does not hold it)");
+            key(says, &[CodexOptions::KEY], &example, agent)
+        }
         Err(check) => check,
     }
 }

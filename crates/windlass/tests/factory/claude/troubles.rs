@@ -6,13 +6,16 @@ use super::rounds::{CRITIC, verdict};
 use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
 use crate::works::Log;
 
+/// CI passes when the worker has said its last word: who lands before that is not asked for it any more.
+const GATE: &str = "until [ -e @said ]; do sleep 0.02; done";
+
 /// The worker meets these failures, one after the other, and then does its work.
 fn meet(test: &str, env: &str, failures: Vec<Step>) -> Option<(Lab, Log)> {
     meet_as(test, &Wish { env, ..Wish::default() }, failures)
 }
 
 fn meet_as(test: &str, wish: &Wish<'_>, failures: Vec<Step>) -> Option<(Lab, Log)> {
-    let Lab { mut works, provider } = lab(test, wish)?;
+    let Lab { mut works, provider } = lab(test, &Wish { ci: GATE, ..*wish })?;
     provider.script("dev", failures);
     provider.script("dev", [ready("answer", "42"), Step::say("ready")]);
     works.new_issue("The answer", "Write the answer down.");
@@ -23,6 +26,8 @@ fn meet_as(test: &str, wish: &Wish<'_>, failures: Vec<Step>) -> Option<(Lab, Log
 
 fn merges_in_one_conversation(lab: Lab, mut log: Log, asked: usize) {
     let Lab { mut works, provider } = lab;
+    provider.wait_asked("dev", asked);
+    works.script("said", "");
     log.wait_merged(1);
     let all = provider.asked("dev");
     assert_eq!(all.len(), asked);
@@ -84,8 +89,7 @@ fn is_limited(test: &str, keys: &str) {
     let soon = seconds_from_now(8);
     let failures =
         vec![Step::fail(429, &format!("usage limit reached|{soon}")), Step::fail(429, "slow down")];
-    // The last word of the turn is said before the change has landed.
-    let wish = Wish { keys, ci: "sleep 2", ..Wish::default() };
+    let wish = Wish { keys, ..Wish::default() };
     let Some((lab, mut log)) = meet_as(test, &wish, failures) else { return };
     let hit = log.wait_kind("limit_hit", 1);
     assert_eq!(hit["data"]["until"], soon * 1000);
@@ -149,6 +153,7 @@ fn claude_has_a_successor_when_its_conversation_is_too_long() {
         return;
     };
     let Lab { mut works, provider } = lab;
+    works.script("said", "");
     log.wait_merged(1);
     let asked = provider.asked("dev");
     assert_ne!(asked[0].conversation(), asked.last().unwrap().conversation());
