@@ -28,7 +28,8 @@ impl Pace {
 
     /// An answer to a question that nobody saw says nothing.
     pub fn answered(&mut self, at: Millis) {
-        let Some(asked) = self.asked.take() else { return };
+        // Before the question: another tool of the same answer, which was used at the same time.
+        let Some(asked) = self.asked.take_if(|asked| *asked < at) else { return };
         let took = u32::try_from(at.since(asked).0).unwrap_or(u32::MAX);
         if let Some(place) = self.first.get_mut(self.answers as usize) {
             *place = took;
@@ -70,6 +71,14 @@ mod tests {
         assert!(![9_000, 100, 290].map(&mut answer).contains(&true), "one slow answer is no news");
         assert_eq!([400, 400, 400].map(&mut answer), [false, true, true]);
         assert_eq!([100, 100].map(&mut answer), [true, false], "and it may recover");
+        let mut both = Pace::default();
+        both.asked(Millis(100));
+        both.answered(Millis(90));
+        assert_eq!(
+            (both.answers, both.asked),
+            (0, Some(Millis(100))),
+            "of two tools at once the second says nothing"
+        );
         let mut unseen = Pace::default();
         unseen.answered(Millis(9));
         assert_eq!(unseen, Pace::default());

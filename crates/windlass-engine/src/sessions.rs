@@ -93,7 +93,9 @@ fn watch(papers: &Papers, look: &mut Look) {
             HookMeaning::Asks => identity.context.pace.asked(note.at),
             HookMeaning::Rests => identity.context.pace.answered(note.at),
             HookMeaning::Tool { since } => {
-                identity.context.pace.answered(since);
+                if let Some(since) = since {
+                    identity.context.pace.answered(since);
+                }
                 identity.context.pace.asked(note.at);
                 // One line for every tool would drown the log; the transcript has them.
                 continue;

@@ -139,7 +139,7 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ExitCode> {
     let parsed =
         help::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
-        let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--jq");
+        let json = args.iter().take_while(|arg| *arg != "--").any(is_for_programs);
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 // Nobody reads the help: then there is nothing left to do.
@@ -154,6 +154,10 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ExitCode> {
             }
         }
     })
+}
+
+fn is_for_programs(arg: &OsString) -> bool {
+    arg == "--json" || arg.to_string_lossy().split('=').next() == Some("--jq")
 }
 
 fn usage(error: &clap::Error) -> CliError {

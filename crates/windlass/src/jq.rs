@@ -34,21 +34,23 @@ impl Filter {
         Ok(Self { compiled })
     }
 
-    /// What the program makes of one record, a line each. A text comes without its quotes.
-    pub fn lines(&self, json: &str) -> Result<Vec<String>, CliError> {
+    /// What the program makes of one record, a line each as it comes. A text comes without its quotes.
+    pub fn each(
+        &self,
+        json: &str,
+        mut line: impl FnMut(&str) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         let input = jaq_json::read::parse_single(json.as_bytes())
             .map_err(|error| failed("the record cannot be read").because(error.to_string()))?;
         let context = Ctx::<data::JustLut<Val>>::new(&self.compiled.lut, Vars::new([]));
-        self.compiled
-            .id
-            .run((context, input))
-            .map(unwrap_valr)
-            .map(|value| match value {
-                Ok(Val::TStr(text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
-                Ok(value) => Ok(value.to_string()),
-                Err(error) => Err(failed("the program of --jq failed").why(error.to_string())),
-            })
-            .collect()
+        for value in self.compiled.id.run((context, input)).map(unwrap_valr) {
+            match value {
+                Ok(Val::TStr(text)) => line(&String::from_utf8_lossy(&text))?,
+                Ok(value) => line(&value.to_string())?,
+                Err(error) => return Err(failed("the program of --jq failed").why(error.to_string())),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -66,22 +68,30 @@ fn failed(title: &str) -> CliError {
 mod tests {
     use super::*;
 
+    fn lines(program: &str, json: &str) -> Result<Vec<String>, CliError> {
+        let mut lines = Vec::new();
+        Filter::compile(program)?.each(json, |line| {
+            lines.push(line.to_owned());
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
     #[test]
     fn records_are_filtered_and_texts_are_bare() {
-        let filter = Filter::compile(".tasks[] | select(.cost > 1) | .title, .cost").unwrap();
-        let said = filter.lines(r#"{"tasks":[{"title":"a b","cost":2},{"title":"c","cost":0}]}"#).unwrap();
-        assert_eq!(said, ["a b", "2"]);
-        assert_eq!(Filter::compile("keys").unwrap().lines(r#"{"b":1,"a":2}"#).unwrap(), [r#"["a","b"]"#]);
+        let tasks = r#"{"tasks":[{"title":"a b","cost":2},{"title":"c","cost":0}]}"#;
+        assert_eq!(lines(".tasks[] | select(.cost > 1) | .title, .cost", tasks).unwrap(), ["a b", "2"]);
+        assert_eq!(lines("keys", r#"{"b":1,"a":2}"#).unwrap(), [r#"["a","b"]"#]);
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         for (program, said) in [(".[", "no jq program"), ("nosuch", "`nosuch`")] {
-            let error = Filter::compile(program).unwrap_err();
+            let error = lines(program, "{}").unwrap_err();
             assert_eq!(error.exit, Exit::Usage);
             assert!(error.sentence().contains(said), "{}", error.sentence());
         }
-        let error = Filter::compile(".a.b").unwrap().lines(r#"{"a":"text"}"#).unwrap_err();
+        let error = lines(".a.b", r#"{"a":"text"}"#).unwrap_err();
         assert_eq!(error.exit, Exit::Failed);
     }
 }

@@ -38,7 +38,13 @@ pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
 fn in_groups(layout: &Layout) -> io::Result<Vec<(PathBuf, i32)>> {
     let mut found = Vec::new();
     for kind in [layout.sessions(), layout.builds()] {
-        for entry in std::fs::read_dir(kind).into_iter().flatten().flatten() {
+        let entries = match std::fs::read_dir(kind) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
             let members = client::group_members(&entry.path()).map_err(io::Error::other)?;
             found.extend(members.into_iter().map(|pid| (entry.path(), pid)));
         }

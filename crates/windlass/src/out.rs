@@ -60,11 +60,13 @@ impl Out {
 
     /// A record that is JSON already.
     pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
-        let Form::Filtered(filter) = &self.form else { return self.line(json) };
-        for line in filter.lines(json)? {
-            self.line(&line)?;
+        let Self { form, stdout, .. } = self;
+        match form {
+            Form::Filtered(filter) => {
+                filter.each(json, |line| writeln!(stdout, "{line}").map_err(cannot_write))
+            }
+            Form::Json | Form::Words => self.line(json),
         }
-        Ok(())
     }
 
     pub fn line(&mut self, line: &str) -> Result<(), CliError> {
@@ -77,6 +79,14 @@ impl Out {
 
     pub fn flush(&mut self) -> Result<(), CliError> {
         self.stdout.flush().map_err(cannot_write)
+    }
+
+    /// For output that is no view: a program for views has nothing to work on.
+    pub fn must_be_whole(&self) -> Result<(), CliError> {
+        match self.form {
+            Form::Filtered(_) => Err(CliError::new("usage", Exit::Usage, "--jq has nothing to work on here")),
+            Form::Json | Form::Words => Ok(()),
+        }
     }
 
     pub fn raw(&mut self) -> &mut dyn Write {

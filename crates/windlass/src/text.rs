@@ -36,7 +36,7 @@ pub fn table(style: Style, indent: &str, rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| seen(cell)).max();
     let mut widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let limit = match style.tables() {
-        Tables::Tabs => return rows.iter().map(|row| row.join("\t") + "\n").collect(),
+        Tables::Tabs => return rows.iter().map(|row| plain(row)).collect(),
         Tables::Wide => usize::MAX,
         Tables::Within(limit) => limit,
     };
@@ -53,6 +53,12 @@ pub fn table(style: Style, indent: &str, rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// One line, whatever its cells hold.
+fn plain(row: &[String]) -> String {
+    let cells: Vec<String> = row.iter().map(|cell| cell.replace(['\t', '\n'], " ")).collect();
+    cells.join("\t") + "\n"
 }
 
 /// Takes from the widest until all fit, or none is left that could give.

@@ -53,9 +53,10 @@ pub enum HookMeaning {
     Compacts,
     /// The model was asked.
     Asks,
-    /// A tool was used from then on; its result goes to the model.
+    /// A tool was used; its result goes to the model.
     Tool {
-        since: Millis,
+        /// Not known for all.
+        since: Option<Millis>,
     },
     /// The model has nothing more to say.
     Rests,
@@ -97,7 +98,7 @@ impl HookNote {
         match self.hook.as_str() {
             "PreCompact" => HookMeaning::Compacts,
             "UserPromptSubmit" => HookMeaning::Asks,
-            "PostToolUse" => HookMeaning::Tool { since: Millis(self.at.0 - self.took_ms.unwrap_or(0)) },
+            "PostToolUse" => HookMeaning::Tool { since: self.took_ms.map(|took| Millis(self.at.0 - took)) },
             "Stop" | "StopFailure" => HookMeaning::Rests,
             _ => HookMeaning::Other,
         }

@@ -17,6 +17,8 @@ use super::ProcessId;
 pub const DAEMON_GROUP: &str = "windlass-daemon";
 
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long an empty group may take to go.
+const LINGERS: Duration = Duration::from_millis(200);
 const MEMBERS: &str = "cgroup.procs";
 
 /// What the members of a group may use together.
@@ -46,7 +48,10 @@ pub struct Means {
 impl Cgroup {
     /// Where a group of this name would be. Nothing is made yet, so that it can be written down first.
     pub fn plan(name: &str, limits: GroupLimits) -> Option<Self> {
-        let own = own_groups();
+        Self::below(&groups_of(std::process::id()), name, limits)
+    }
+
+    fn below(own: &[Own], name: &str, limits: GroupLimits) -> Option<Self> {
         let mut folders = vec![own.iter().find(|own| own.is_second())?.below(name)];
         let wanted = [("memory", limits.memory_bytes.is_some()), ("pids", limits.processes.is_some())];
         for (controller, _) in wanted.iter().filter(|(_, wanted)| *wanted) {
@@ -57,77 +62,65 @@ impl Cgroup {
 
     /// Makes it. Fails where we may not; a limit that cannot be set is left out.
     pub fn make(&self, limits: GroupLimits) -> io::Result<()> {
-        for (at, folder) in self.folders.iter().enumerate() {
-            if at == 0 {
-                // Only who has the controllers for its children can limit them; without them it still finds them.
-                drop(
-                    folder
-                        .parent()
-                        .map(|above| write(&above.join("cgroup.subtree_control"), "+memory +pids")),
-                );
-            }
-            match std::fs::create_dir(folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
-            let set = |name: &str, value: u64| {
-                let path = folder.join(name);
-                if path.exists() { write(&path, &value.to_string()) } else { Ok(()) }
-            };
-            for (names, value) in [
-                (&["memory.max", "memory.limit_in_bytes"][..], limits.memory_bytes),
-                (&["pids.max"][..], limits.processes),
-                (&["memory.oom.group"][..], limits.memory_bytes.map(|_| 1)),
-            ] {
-                for name in names {
-                    value.map_or(Ok(()), |value| set(name, value))?;
-                }
-            }
+        let (first, others) = self.folders.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        for controller in ["+memory", "+pids"] {
+            // Only who has the controllers for its children can limit them; without them it still finds them.
+            drop(first.parent().map(|above| write(&above.join("cgroup.subtree_control"), controller)));
+        }
+        create(first)?;
+        limit(first, limits);
+        for folder in others.iter().filter(|folder| create(folder).is_ok()) {
+            limit(folder, limits);
         }
         Ok(())
     }
 
-    /// Open for a child that is to write itself into them.
-    pub fn doors(&self) -> io::Result<Vec<File>> {
-        self.folders.iter().map(|folder| OpenOptions::new().write(true).open(folder.join(MEMBERS))).collect()
+    /// Open for a child that is to write itself into them; those that cannot be entered are left out.
+    pub fn doors(&self) -> Vec<File> {
+        let open = |folder: &PathBuf| OpenOptions::new().write(true).open(folder.join(MEMBERS)).ok();
+        self.folders.iter().filter_map(open).collect()
     }
 
-    /// Who is in it; nobody if it is gone.
+    /// Whether all its folders have this name: what was written down may have been changed since.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.folders.iter().all(|folder| folder.file_name().is_some_and(|own| own == name))
+    }
+
+    /// Who is in it, or in a group that one of them made in it; nobody if it is gone.
     pub fn members(&self) -> io::Result<Vec<i32>> {
         self.folders.first().map_or(Ok(Vec::new()), |folder| members(folder))
     }
 
     /// Kills all members and removes the folders; says how many there were. One that is gone has none.
     pub fn end(&self, patience: Duration) -> io::Result<u32> {
-        let until = Instant::now() + patience;
         let mut killed = 0;
         for folder in self.folders.iter().filter(|folder| folder.is_dir()) {
+            let begun = Instant::now();
             loop {
                 let members = members(folder)?;
                 killed = killed.max(u32::try_from(members.len()).unwrap_or(u32::MAX));
                 if !members.is_empty() {
                     kill(folder, &members)?;
+                } else if remove(folder).is_ok() || begun.elapsed() > LINGERS {
+                    // Empty, though it may not want to go: nobody is left, and the next of its name takes it over.
+                    break;
                 }
-                match std::fs::remove_dir(folder) {
-                    Ok(()) => break,
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                    // Whoever was killed is still in it for a moment.
-                    Err(error) if Instant::now() >= until => return Err(error),
-                    Err(_) => std::thread::sleep(PAUSE),
+                if begun.elapsed() > patience {
+                    return Err(io::ErrorKind::TimedOut.into());
                 }
+                std::thread::sleep(PAUSE);
             }
         }
         Ok(killed)
     }
 }
 
-/// What can be had here, found out by trying.
-pub fn means() -> Means {
+/// What can be had where this process is, found out by trying.
+pub fn means(process: u32) -> Means {
     let limits = GroupLimits { memory_bytes: Some(1 << 30), processes: Some(100) };
     let none = Means { groups: false, memory: false, processes: false };
-    let Some(group) = Cgroup::plan(&format!("windlass-trial-{}", std::process::id()), limits) else {
-        return none;
-    };
+    let name = format!("windlass-trial-{}", std::process::id());
+    let Some(group) = Cgroup::below(&groups_of(process), &name, limits) else { return none };
     if group.make(limits).is_err() {
         return none;
     }
@@ -141,13 +134,68 @@ pub fn means() -> Means {
     means
 }
 
+fn create(folder: &Path) -> io::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// What a folder has no file for, or what may not be set, does not hold.
+fn limit(folder: &Path, limits: GroupLimits) {
+    let GroupLimits { memory_bytes, processes } = limits;
+    for (name, value) in [
+        ("memory.max", memory_bytes),
+        ("memory.limit_in_bytes", memory_bytes),
+        ("memory.oom.group", memory_bytes.map(|_| 1)),
+        ("pids.max", processes),
+    ] {
+        drop(value.map(|value| write(&folder.join(name), &value.to_string())));
+    }
+}
+
+/// A folder and all below it, the innermost first; nothing for one that is gone.
+fn tree(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        found.push(folder);
+    }
+    found.reverse();
+    Ok(found)
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    for folder in tree(folder)? {
+        match std::fs::remove_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn members(folder: &Path) -> io::Result<Vec<i32>> {
-    let text = match std::fs::read_to_string(folder.join(MEMBERS)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+    let mut all = Vec::new();
+    for folder in tree(folder)? {
+        match std::fs::read_to_string(folder.join(MEMBERS)) {
+            Ok(text) => all.extend(text.lines().filter_map(|line| line.parse::<i32>().ok())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
 }
 
 /// All at once where the system can, else one by one; who is forked meanwhile is met in the next round.
@@ -190,9 +238,9 @@ impl Own {
     }
 }
 
-fn own_groups() -> Vec<Own> {
+fn groups_of(process: u32) -> Vec<Own> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    find(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
+    find(&read(&format!("/proc/{process}/cgroup")), &read("/proc/self/mountinfo"))
 }
 
 /// `groups` has a line `4:memory:/a/b` for each hierarchy, `0::/a/b` for the second version; `mounts` says where they lie.
@@ -211,8 +259,8 @@ fn find(groups: &str, mounts: &str) -> Vec<Own> {
             };
             let mut place = place.split(' ').skip(3);
             let (root, point) = (place.next()?, place.next()?);
-            let below = path.strip_prefix(root.trim_end_matches('/'))?;
-            fits.then(|| Path::new(point).join(below.trim_start_matches('/')))
+            let below = Path::new(path).strip_prefix(root).ok()?;
+            fits.then(|| Path::new(point).join(below))
         })?;
         Some(Own { controllers, folder })
     };

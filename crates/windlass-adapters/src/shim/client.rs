@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 
 use super::error::ShimError;
 use super::journal;
@@ -176,7 +177,8 @@ pub fn kill_leftovers(folder: &Path) -> Result<u32, ShimError> {
     }
     let folder = full_path(folder)?;
     let failed = |source| ShimError::Watch { folder: folder.clone(), source };
-    let mut killed = end_group(&folder)?;
+    let group = end_group(&folder);
+    let mut killed = 0;
     // Whoever was forked while we looked is found in the next round.
     for _ in 0..20 {
         let found = process::find_by_env(SESSION_DIR, &folder.to_string_lossy()).map_err(failed)?;
@@ -185,7 +187,8 @@ pub fn kill_leftovers(folder: &Path) -> Result<u32, ShimError> {
         }
         killed += process::kill_found(&found).map_err(failed)?;
     }
-    Ok(killed)
+    // Whatever became of the group, those who carry our mark are ended.
+    Ok(killed + group?)
 }
 
 /// The members of its control group: they are found whatever they did to their environment.
@@ -194,17 +197,26 @@ pub fn group_members(folder: &Path) -> Result<Vec<i32>, ShimError> {
     members.map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })
 }
 
-fn end_group(folder: &Path) -> Result<u32, ShimError> {
+pub(super) fn end_group(folder: &Path) -> Result<u32, ShimError> {
     let ended = group(folder)?.map_or(Ok(0), |group| group.end(KILL_PATIENCE));
     let killed = ended.map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })?;
     files::remove_tree(&folder.join(GROUP))?;
     Ok(killed)
 }
 
-/// What is not understood was never written whole, and then no group was made.
+/// What is not understood was never written whole, and then no group was made. Programs can write there: a group of another
+/// name is none of ours.
 fn group(folder: &Path) -> Result<Option<Cgroup>, ShimError> {
     let bytes = files::read_head(&folder.join(GROUP), 64 * 1024)?;
-    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    let group = bytes.and_then(|bytes| serde_json::from_slice::<Cgroup>(&bytes).ok());
+    Ok(group.filter(|group| group.is_named(&group_name(folder))))
+}
+
+/// No other folder has the same.
+pub(super) fn group_name(folder: &Path) -> String {
+    let digest = Sha256::digest(folder.to_string_lossy().as_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("windlass-{name}")
 }
 
 /// Processor time used so far by the program that runs now and all its children: a sign of life.

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
-use sha2::{Digest, Sha256};
 use windlass_core::time::Millis;
 
-use super::client::{full_path, open_lock, try_lock};
+use super::client::{end_group, full_path, group_name, open_lock, try_lock};
 use super::error::ShimError;
 use super::journal;
 use super::protocol::{EXIT, Exit, FACTS, Fact, Framing, GROUP, LAUNCH, Launch};
@@ -130,9 +129,9 @@ fn supervise(folder: &Path) -> Result<Exit, ShimError> {
 
 /// The place of a control group, named by the folder. Written down first: should we be killed, others end it.
 fn group(folder: &Path, limits: GroupLimits) -> Result<Option<Cgroup>, ShimError> {
-    let digest = Sha256::digest(folder.to_string_lossy().as_bytes());
-    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let Some(group) = Cgroup::plan(&format!("windlass-{name}"), limits) else { return Ok(None) };
+    let Some(group) = Cgroup::plan(&group_name(folder), limits) else { return Ok(None) };
+    // One that an earlier life had elsewhere would be forgotten.
+    end_group(folder)?;
     files::write_json(&folder.join(GROUP), &group)?;
     Ok(Some(group))
 }

@@ -203,7 +203,7 @@ fn prepare(life: &Life, argv: &[String], extra: &[(&str, String)], streams: Stre
     process::die_with_parent(&mut command);
     // Each run of a program has a new one; where we may make none, it runs without.
     if let Some(group) = life.group.as_ref().filter(|group| group.make(life.launch.limits).is_ok()) {
-        process::join(&mut command, group.doors()?);
+        process::join(&mut command, group.doors());
     }
     let stdin = if streams.stdin {
         let (reader, writer) = io::pipe()?;

@@ -8,7 +8,7 @@ use windlass_adapters::shim::client;
 use crate::support::{Session, until_dead};
 
 fn can(what: &str, wanted: impl Fn(Means) -> bool) -> bool {
-    let means = means();
+    let means = means(std::process::id());
     if !wanted(means) {
         println!("SKIPPED {what}: the system lets us have {means:?}");
     }
@@ -82,4 +82,19 @@ fn nothing_is_left_of_a_group() {
             assert!(!std::path::Path::new(folder).exists(), "{framing:?}: {folder}");
         }
     }
+}
+
+/// Who may write into a group may make others in it: its members are found there, too, and a good end stays one.
+#[test]
+fn a_group_that_a_program_made_in_its_own_is_ended_with_it() {
+    if !can("a_group_that_a_program_made_in_its_own", |means| means.groups) {
+        return;
+    }
+    let script = "group=$(grep -o '\"/[^\"]*' $WINDLASS_SESSION_DIR/cgroup.json | head -1 | tr -d '\"'); mkdir $group/inner
+        setsid env -i PATH=$PATH sh -c \"echo 0 > $group/inner/cgroup.procs; sleep 600 & echo \\$! > hidden\"; exit 0";
+    let session = Session::new(Framing::Once, script);
+    let exit = session.run();
+    assert_eq!((exit.code, exit.error.as_deref()), (Some(0), None), "{exit:?}");
+    let pid = session.read("hidden").trim().parse().unwrap();
+    assert_eq!(windlass_adapters::process::ProcessId::of(pid), None);
 }

@@ -5,7 +5,7 @@ use windlass_core::bugs::{self, Bug};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
-use windlass_core::task::{Claim, Event, Task};
+use windlass_core::task::{Claim, Event, State, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, StoreError, UsageQuery};
 
@@ -111,7 +111,7 @@ impl Heart {
             return Ok(());
         }
         self.restless = false;
-        let decision = self.decide(now)?;
+        let (decision, held) = self.decide(now)?;
         for task in &decision.grant {
             self.book.happened(now, task, &Event::SlotGranted);
         }
@@ -119,14 +119,19 @@ impl Heart {
             self.take(now, *issue)?;
         }
         self.write_reasons(now, &decision);
-        if decision.skipped.values().any(|skip| matches!(skip, Skip::Held(_))) {
+        let waits = |task: &Task| matches!(task.state, State::AwaitingSlot { .. });
+        let waiting = self.book.tasks.values().any(waits)
+            || decision.skipped.values().any(|skip| matches!(skip, Skip::Held(_)));
+        // What holds everybody up ends without a word to us: room is made, a day is over.
+        if held && waiting {
             self.restless = true;
             self.retry_at(now + Span::secs(10));
         }
         Ok(())
     }
 
-    fn decide(&self, now: Millis) -> Result<Decision, StoreError> {
+    /// Who goes on and what is taken, and whether something holds everybody up.
+    fn decide(&self, now: Millis) -> Result<(Decision, bool), StoreError> {
         let hold = match self.paused {
             true if !bugs::is(Bug::PauseIgnored) => Some(Hold::Paused),
             true | false => self.outside.room(),
@@ -139,7 +144,7 @@ impl Heart {
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let (issues, only) = (&self.backlog.issues, self.settings.only);
         let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };
-        Ok(schedule::decide(&self.settings.policy, &situation))
+        Ok((schedule::decide(&self.settings.policy, &situation), hold.is_some()))
     }
 
     fn take(&mut self, now: Millis, issue: IssueNumber) -> Result<(), StoreError> {

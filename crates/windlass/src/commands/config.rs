@@ -88,6 +88,7 @@ fn schema(context: &mut Context, output: Option<&str>) -> Result<(), CliError> {
         None => file_schema(),
         Some(name) => of_output(name)?,
     };
+    context.out.must_be_whole()?;
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
     context.out.line(&text)?;
     context.out.flush()

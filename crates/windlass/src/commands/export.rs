@@ -27,6 +27,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let store = Project::find(context)?.reader()?;
     match args.file.as_deref().filter(|file| *file != Path::new("-")) {
         None => {
+            context.out.must_be_whole()?;
             store.export(context.out.raw())?;
             context.out.flush()?;
         }

@@ -14,6 +14,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 
 const MAX_BYTES: u64 = 1 << 20;
+/// The code of the error that somebody else is at it.
+pub const BUSY: &str = "busy";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
@@ -64,7 +66,7 @@ impl Ledger {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => {
                 let title = format!("`{}` is running already", self.job.name());
-                Err(CliError::new("busy", Exit::Pending, title).next("windlass schedule"))
+                Err(CliError::new(BUSY, Exit::Pending, title).next("windlass schedule"))
             }
             Err(TryLockError::Error(source)) => Err(CliError::io("lock", &path, source)),
         }

@@ -15,7 +15,6 @@ pub use when::When;
 use crate::commands::gc;
 use crate::config::Schedule;
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::project::Project;
 use crate::view::Stamp;
 
@@ -80,15 +79,18 @@ impl Job {
         };
         let took_ms = windlass_engine::now().since(at).0;
         let last = Last { at, took_ms, by: by.to_owned(), failed, says };
-        let since = ledger.read()?.map_or(at, |known| known.since);
-        ledger.write(&Known { since, last: Some(last.clone()) })?;
+        let noted = ledger.read().and_then(|known| {
+            let since = known.map_or(at, |known| known.since);
+            ledger.write(&Known { since, last: Some(last.clone()) })
+        });
         drop(held);
-        done.map(|_| last)
+        // What went wrong with the job says more than what went wrong with the note about it.
+        done.and(noted).map(|()| last)
     }
 }
 
 /// A job that is seen for the first time is waited for from now on.
-pub fn expect(layout: &Layout, now: Millis) -> Result<(), CliError> {
+pub fn wait_from(layout: &Layout, now: Millis) -> Result<(), CliError> {
     for job in Job::ALL {
         let ledger = Ledger::of(layout, job);
         if ledger.read()?.is_none() {
@@ -119,28 +121,35 @@ fn back_up(project: &Project, at: Millis) -> Result<String, CliError> {
     let folder = project.layout.backups();
     files::private_dir(&folder)?;
     // Who copied before us and was killed has left its beginning; nobody else copies now.
-    for part in ours(project, |name| name.contains(".db.part-"))? {
+    for part in ours(project, |rest| rest.split_once(".db.part-").is_some_and(|(at, _)| is_time(at)))? {
         remove(&part)?;
     }
     let to = folder.join(format!("windlass-{}.db", Stamp(at).to_string().replace(':', "")));
     project.reader()?.backup(&to)?;
-    let mut copies = ours(project, |name| name.ends_with(".db"))?;
-    let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX);
-    let spare = copies.len().saturating_sub(keep);
-    for old in copies.drain(..spare) {
+    let mut older = ours(project, |rest| rest.strip_suffix(".db").is_some_and(is_time))?;
+    // Whatever the clock says, the newest is the one that was just made.
+    older.retain(|copy| *copy != to);
+    let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX) - 1;
+    let spare = older.len().saturating_sub(keep);
+    for old in older.drain(..spare) {
         remove(&old)?;
     }
-    Ok(format!("copied to {}; {} copies are kept", to.display(), copies.len()))
+    Ok(format!("copied to {}; copies kept: {}", to.display(), older.len() + 1))
 }
 
-/// Files that we made, the oldest first: their names are their times.
+/// As we write a time into the name of a file.
+fn is_time(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || "-T.Z".contains(c))
+}
+
+/// Files that we made, by what comes after `windlass-`; the oldest first, since their names are their times.
 fn ours(project: &Project, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, CliError> {
     let folder = project.layout.backups();
     let entries = std::fs::read_dir(&folder).map_err(|source| CliError::io("read", &folder, source))?;
     let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("windlass-") && wanted(&name) {
+    for entry in entries {
+        let entry = entry.map_err(|source| CliError::io("read", &folder, source))?;
+        if entry.file_name().to_string_lossy().strip_prefix("windlass-").is_some_and(&wanted) {
             found.push(entry.path());
         }
     }
@@ -157,12 +166,12 @@ pub fn run_due(project: &Project) -> Result<Vec<(Job, Last)>, CliError> {
     let mut ran = Vec::new();
     let mut failed = None;
     let now = windlass_engine::now();
-    expect(&project.layout, now)?;
+    wait_from(&project.layout, now)?;
     for job in due(project, now)? {
         match job.run(project, CLOCK) {
             Ok(last) => ran.push((job, last)),
             // Somebody else is at it.
-            Err(error) if error.exit == Exit::Pending => {}
+            Err(error) if error.code == ledger::BUSY => {}
             Err(error) => failed = failed.or(Some(error)),
         }
     }

@@ -42,9 +42,13 @@ fn as_many_copies_are_kept_as_wanted() {
     }
     assert_eq!(copies(&machine).len(), 2, "{:?}", copies(&machine));
     std::fs::write(machine.state().join("backups/mine.db"), "kept by hand").unwrap();
+    std::fs::write(machine.state().join("backups/windlass-before-upgrade.db"), "kept by hand").unwrap();
     std::fs::write(machine.state().join("backups/windlass-2026.db.part-7"), "cut off").unwrap();
     assert_eq!(machine.run(&["schedule", "run", "backup", "--set", "keep.backups=1"]).code, 0);
-    assert_eq!(copies(&machine).len(), 2, "what is not ours stays: {:?}", copies(&machine));
+    let kept = copies(&machine);
+    assert_eq!(kept.len(), 3, "what is not ours stays: {kept:?}");
+    assert!(kept.contains(&"windlass-before-upgrade.db".to_owned()), "{kept:?}");
+    assert!(kept.iter().any(|name| name.starts_with("windlass-20")), "the new one stays: {kept:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod agents;
+mod budget;
 mod ci;
 mod claude;
 #[expect(dead_code, reason = "the tests of single commands use the rest")]

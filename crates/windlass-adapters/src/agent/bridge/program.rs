@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -40,7 +40,9 @@ impl Program {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process::die_with_parent(&mut command);
-        let mut child = command.spawn()?;
+        let cannot =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot start `{program}`: {error}"));
+        let mut child = command.spawn().map_err(cannot)?;
         let (say, heard) = channel();
         let (done, all_read) = channel();
         read(child.stdout.take(), Heard::Line, &say, &done)?;
@@ -84,8 +86,9 @@ impl Program {
     }
 
     fn ends_in_time(&self) -> bool {
+        let until = Instant::now() + GRACE;
         loop {
-            match self.heard.recv_timeout(GRACE) {
+            match self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Heard::Line(_) | Heard::Complaint(_)) => {}
                 Ok(Heard::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return true,
                 Err(RecvTimeoutError::Timeout) => return false,
@@ -165,7 +168,7 @@ mod tests {
 
     #[test]
     fn one_that_does_not_want_to_end_is_made_to() {
-        let program = shell("trap '' TERM; echo $$; while :; do sleep 0.05; done");
+        let program = shell("trap '' TERM; echo $$; while :; do sleep 0.05; echo not yet; done");
         let Heard::Line(pid) = program.hear().unwrap() else { panic!("a line comes first") };
         program.end().unwrap();
         assert_eq!(ProcessId::of(pid.parse().unwrap()), None);

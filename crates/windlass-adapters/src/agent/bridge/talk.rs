@@ -95,7 +95,9 @@ impl<R: BufRead, W: Write> Talk<R, W> {
         if let Some(micro) = cost_micro_usd {
             line["total_cost_usd"] = json!(dollars(*micro));
         }
-        if let Some(model) = model {
+        if model.is_some() || turn.window.is_some() {
+            // The window stands below a model, also one without a name.
+            let model = model.as_deref().unwrap_or("unknown");
             line["modelUsage"] = json!({ model: {"contextWindow": turn.window} });
         }
         if let Some(Failure { status, kind, text }) = &turn.failure {

@@ -25,7 +25,10 @@ pub(super) fn on(
             let State::AwaitingCritic { again_at: None, .. } = &m.task.state else { return Err(Stale) };
             critic_failed(m, (head, tree, review), *trouble, *until, what)
         }
-        Event::Due { deadline: Deadline::Limit } => in_ci::review(m, head, tree),
+        Event::Due { deadline: Deadline::Limit } => {
+            let State::AwaitingCritic { again_at: Some(_), .. } = &m.task.state else { return Err(Stale) };
+            in_ci::review(m, head, tree)
+        }
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
         Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
         Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),

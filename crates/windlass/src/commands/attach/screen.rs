@@ -36,7 +36,7 @@ pub fn take_over(
     // However it went, the keyboard is free again.
     let returned = ask::leave(project, &Command::ReturnKeyboard { issue }, ask::PATIENCE);
     held?;
-    returned.map(|_| Exit::Ok)
+    returned.map(|_| interrupt.came().unwrap_or(Exit::Ok))
 }
 
 /// Waits for the end of the person's client, and brings it about when it is time.

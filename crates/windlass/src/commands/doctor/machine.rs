@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use windlass_adapters::process::{self, Full, Limits, Means, capture};
+use windlass_adapters::process::{Full, Limits, capture};
 
 use windlass_core::time::Millis;
 
@@ -17,12 +17,7 @@ const BEFORE_US: i64 = 1_704_067_200_000;
 const LIMITS: Limits = Limits { time: Duration::from_secs(20), stdout: 1 << 16, when_full: Full::Cut };
 
 pub fn checks(context: &Context) -> Vec<Check> {
-    vec![
-        git(&context.around.search_path),
-        clock(windlass_engine::now()),
-        home(context),
-        groups(process::means()),
-    ]
+    vec![git(&context.around.search_path), clock(windlass_engine::now()), home(context)]
 }
 
 fn git(search_path: &str) -> Check {
@@ -54,24 +49,6 @@ fn clock(now: Millis) -> Check {
         return Check::fail("clock", says, "set the clock; deadlines and ages are read off it");
     }
     Check::ok("clock", Stamp(now).to_string())
-}
-
-/// Whether agents and builds are kept together, and whether their limits hold.
-fn groups(means: Means) -> Check {
-    let Means { groups, memory, processes } = means;
-    match (groups, memory && processes) {
-        (true, true) => Check::ok("groups", "every agent has a control group; [limits] holds"),
-        (true, false) => Check::warn(
-            "groups",
-            format!("every agent has a control group; limited: memory {memory}, processes {processes}"),
-            "windlass service install    asks systemd for the right to limit them",
-        ),
-        (false, _) => Check::warn(
-            "groups",
-            "no control groups here: processes are found by their family and environment, [limits] does not hold",
-            "windlass service install    asks systemd for them",
-        ),
-    }
 }
 
 fn home(context: &Context) -> Check {

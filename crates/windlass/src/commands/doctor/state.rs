@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use windlass_adapters::git::{BareRepo, Git};
+use windlass_adapters::process::{self, Means};
 use windlass_core::id::TaskId;
 use windlass_core::time::Span;
 use windlass_store::{EventQuery, SqliteStore, Store};
@@ -25,6 +26,7 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
     let mut checks = vec![permissions(project, repair)];
     let seen = daemon::look_twice(project.layout.state());
     let up = matches!(seen, Ok(Daemon::Up { .. } | Daemon::Unknown));
+    checks.push(groups(process::means(daemon_or_us(&seen))));
     checks.push(match seen {
         Ok(Daemon::Up { pid }) => {
             Check::ok("daemon", pid.map_or_else(|| "up".into(), |pid| format!("up, pid {pid}")))
@@ -43,6 +45,32 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
     }
     checks.push(processes(project, up, repair));
     checks
+}
+
+/// What a daemon may do depends on where it was started.
+fn daemon_or_us(seen: &Result<Daemon, CliError>) -> u32 {
+    match seen {
+        Ok(Daemon::Up { pid: Some(pid) }) => *pid,
+        Ok(Daemon::Up { pid: None } | Daemon::Down | Daemon::Unknown) | Err(_) => std::process::id(),
+    }
+}
+
+/// Whether agents and builds are kept together, and whether their limits hold.
+fn groups(means: Means) -> Check {
+    let Means { groups, memory, processes } = means;
+    match (groups, memory && processes) {
+        (true, true) => Check::ok("groups", "every agent has a control group; [limits] holds"),
+        (true, false) => Check::warn(
+            "groups",
+            format!("every agent has a control group; limited: memory {memory}, processes {processes}"),
+            "windlass service install    asks systemd for the right to limit them",
+        ),
+        (false, _) => Check::warn(
+            "groups",
+            "no control groups here: processes are found by their family and environment, [limits] does not hold",
+            "windlass service install    asks systemd for them",
+        ),
+    }
 }
 
 fn permissions(project: &Project, repair: Repair) -> Check {

@@ -14,11 +14,16 @@ use crate::project::{self, Project};
 
 /// A clock may jump, and somebody else may have done a job: the times are worked out anew this often.
 const STANDS: Duration = Duration::from_secs(60);
+/// At most one start in this time, whatever comes of it.
+const LEAST: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub struct House {
     root: PathBuf,
     layout: Layout,
+    /// What our own command line sets.
+    flags: Vec<String>,
+    started: Option<Instant>,
     worker: Option<Child>,
     next: Option<Next>,
 }
@@ -31,7 +36,14 @@ struct Next {
 
 impl House {
     pub fn of(project: &Project) -> Self {
-        Self { root: project.root.clone(), layout: project.layout.clone(), worker: None, next: None }
+        Self {
+            root: project.root.clone(),
+            layout: project.layout.clone(),
+            flags: project.sources.flags.clone(),
+            started: None,
+            worker: None,
+            next: None,
+        }
     }
 
     /// The schedule has changed.
@@ -53,8 +65,10 @@ impl House {
             }
         };
         self.next = Some(next);
-        if next.at.is_some_and(|at| at <= windlass_engine::now()) {
+        let rests = self.started.is_some_and(|at| at.elapsed() < LEAST);
+        if !rests && next.at.is_some_and(|at| at <= windlass_engine::now()) {
             self.next = None;
+            self.started = Some(Instant::now());
             match self.start() {
                 Ok(worker) => self.worker = Some(worker),
                 Err(error) => tracing::warn!(error = error.sentence(), "cannot start the jobs of the house"),
@@ -64,7 +78,7 @@ impl House {
 
     fn next(&self, schedule: &Schedule) -> Result<Next, CliError> {
         let now = windlass_engine::now();
-        house::expect(&self.layout, now)?;
+        house::wait_from(&self.layout, now)?;
         let mut times = Vec::new();
         for job in Job::ALL {
             let known = Ledger::of(&self.layout, job).read()?;
@@ -87,6 +101,7 @@ impl House {
     fn start(&self) -> Result<Child, CliError> {
         let mut command = Command::new(project::own_program()?);
         command.arg("-C").arg(&self.root).arg("--state").arg(self.layout.state());
+        command.args(self.flags.iter().flat_map(|flag| ["--set", flag]));
         command.args(["schedule", "run", "--due"]).stdin(Stdio::null());
         command.spawn().map_err(|source| CliError::io("start", &self.root, source))
     }

@@ -26,10 +26,12 @@ pub struct Situation<'a> {
 /// The most pressing first.
 pub fn next(situation: &Situation<'_>) -> Vec<String> {
     let mut next = Vec::new();
-    if situation.daemon == Daemon::Down {
+    // Who is done needs nobody.
+    let open = situation.issue.open;
+    if situation.daemon == Daemon::Down && open {
         next.push("the factory is down: windlass up".into());
     }
-    if let Some(hold) = situation.hold {
+    if let Some(hold) = situation.hold.filter(|_| open) {
         next.push(format!("{}: {}", hold.sentence(), remedy(hold)));
     }
     match (situation.task, situation.queue) {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Usage;
 use crate::agent::bridge::{Tool, failure};
+use crate::agent::stream_json::micro;
 use crate::shim::Failure;
 
 /// One line from the agent.
@@ -200,11 +201,6 @@ pub const NO_SESSION: &str = "not_found";
 
 fn word(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-fn micro(usd: f64) -> u64 {
-    (usd * 1e6).round().clamp(0.0, 1e15) as u64
 }
 
 #[cfg(test)]

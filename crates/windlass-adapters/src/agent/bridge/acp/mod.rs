@@ -99,7 +99,7 @@ impl<R: BufRead, W: Write> Course<'_, R, W> {
             Update::Fills { used, size, cost_micro_usd } => {
                 self.talk.holds(used)?;
                 self.turn.window = Some(size);
-                self.turn.usage.cost_micro_usd = cost_micro_usd;
+                self.turn.usage.cost_micro_usd = cost_micro_usd.or(self.turn.usage.cost_micro_usd);
             }
         }
         Ok(())

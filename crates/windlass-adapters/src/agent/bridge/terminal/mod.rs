@@ -52,22 +52,29 @@ impl Terminal {
             // Also when it was told to begin: a name is never used twice.
             (_, true) => "--resume",
             (Conversation::New(_), false) => "--session-id",
-            (Conversation::Resumed(_), false) => return self.is_lost(talk),
+            (Conversation::Resumed(_), false) => {
+                let heard = talk.hear()?;
+                return self.is_lost(talk, heard);
+            }
         };
         accept::all(&self.home, &self.workspace, std::env::var("ANTHROPIC_API_KEY").ok().as_deref())?;
         let mut argv = self.argv.clone();
         argv.extend([session.to_owned(), self.conversation.id().to_owned()]);
         let mut heard = talk.hear()?;
-        let mut pane = Pane::open(&self.folder, &self.workspace, &argv)?;
+        let mut pane = match Pane::open(&self.folder, &self.workspace, &argv) {
+            // It was gone before anybody could look at it.
+            Err(TerminalError::AgentGone) if session == "--resume" => return self.is_lost(talk, heard),
+            opened => opened?,
+        };
         let mut papers = papers.of_process(pane.pid)?;
         while let Some(text) = heard {
             talk.begin()?;
             let turn = match turn::take(&mut pane, &mut papers, talk, &text) {
                 // It was cut off before it had written anything that can be resumed.
                 Err(TerminalError::AgentGone) if session == "--resume" && !papers.was_free => {
-                    Some(self.lost())
+                    return self.is_lost(talk, Some(text));
                 }
-                other => other?,
+                turn => turn?,
             };
             let Some(turn) = turn else { break };
             talk.end(&turn)?;
@@ -80,10 +87,15 @@ impl Terminal {
     }
 
     /// The program would say so on its screen and go; who asked is told as if it had answered.
-    fn is_lost<R: BufRead, W: Write>(&self, talk: &mut Talk<R, W>) -> Result<(), TerminalError> {
-        while talk.hear()?.is_some() {
+    fn is_lost<R: BufRead, W: Write>(
+        &self,
+        talk: &mut Talk<R, W>,
+        mut heard: Option<String>,
+    ) -> Result<(), TerminalError> {
+        while heard.is_some() {
             talk.begin()?;
             talk.end(&self.lost())?;
+            heard = talk.hear()?;
         }
         Ok(())
     }

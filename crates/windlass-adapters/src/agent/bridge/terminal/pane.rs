@@ -116,11 +116,12 @@ impl Pane {
 }
 
 fn gone(fds: &[PollFd<'_>]) -> Result<(), TerminalError> {
-    if !fds[0].revents().is_empty() {
-        return Err(TerminalError::ServerGone);
-    }
+    // The program first: a server ends with its last window.
     if !fds[1].revents().is_empty() {
         return Err(TerminalError::AgentGone);
+    }
+    if !fds[0].revents().is_empty() {
+        return Err(TerminalError::ServerGone);
     }
     Ok(())
 }
