@@ -68,6 +68,8 @@ impl Drive {
         let settings = {
             let mut world = self.world.lock();
             world.note(|| format!("daemon {id} starts"));
+            // What the one before has read it may not have written down.
+            world.read_at = 0;
             world.seen.epoch = store.epoch().unwrap_or_default();
             world.daemons.insert(id, DaemonState::Running);
             world.daemon_changed();
