@@ -11,6 +11,7 @@ pub mod forge;
 pub mod id;
 pub mod journal;
 pub mod message;
+pub mod money;
 pub mod pace;
 pub mod phase;
 pub mod policy;

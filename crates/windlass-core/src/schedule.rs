@@ -6,6 +6,7 @@ use crate::bugs::{self, Bug};
 use crate::deps::{self, Dependencies};
 use crate::forge::Issue;
 use crate::id::{IssueNumber, TaskId};
+use crate::money::usd;
 use crate::policy::Policy;
 use crate::task::{State, Task};
 use crate::time::{Millis, Span};
@@ -78,6 +79,8 @@ pub struct Decision {
     pub take: Vec<IssueNumber>,
     /// Why each other open issue is not taken.
     pub skipped: BTreeMap<IssueNumber, Skip>,
+    /// Somebody is held up by what ends without a word to us: room is made, a day is over.
+    pub look_again: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,9 +114,12 @@ pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
         |task: &Task| bugs::is(Bug::ForgottenSlot) && matches!(task.state, State::AwaitingHuman { .. });
     let busy = situation.live.iter().filter(|task| task.state.holds_slot() || forgotten(task)).count();
     let mut free = (policy.parallel as usize).saturating_sub(busy);
-    let mut decision = Decision { grant: Vec::new(), take: Vec::new(), skipped: BTreeMap::new() };
+    let mut decision =
+        Decision { grant: Vec::new(), take: Vec::new(), skipped: BTreeMap::new(), look_again: false };
+    let waiting = waiting_for_slot(situation.live);
+    decision.look_again = situation.hold.is_some() && !waiting.is_empty();
     if situation.hold.is_none() {
-        for task in waiting_for_slot(situation.live) {
+        for task in waiting {
             if free == 0 {
                 break;
             }
@@ -128,6 +134,7 @@ pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
         match skip(policy, situation, issue, &circles).or_else(|| no_room(policy, free, open, situation.hold))
         {
             Some(reason) => {
+                decision.look_again |= matches!(reason, Skip::Held(_));
                 decision.skipped.insert(issue.number, reason);
             }
             None => {
@@ -277,10 +284,13 @@ impl Skip {
 }
 
 impl Hold {
-    /// What the day has cost by now, if that is all it may cost.
-    pub fn of_day(policy: &Policy, micro_usd: u64) -> Option<Self> {
+    /// What holds everybody up: a person, the machine, or what the day has cost by now.
+    pub fn first(policy: &Policy, paused: bool, room: Option<Self>, micro_usd: u64) -> Option<Self> {
+        if paused && !bugs::is(Bug::PauseIgnored) {
+            return Some(Self::Paused);
+        }
         let cap_micro_usd = policy.caps.day_micro_usd;
-        (micro_usd >= cap_micro_usd).then_some(Self::DaySpent { micro_usd, cap_micro_usd })
+        room.or((micro_usd >= cap_micro_usd).then_some(Self::DaySpent { micro_usd, cap_micro_usd }))
     }
 
     pub fn sentence(self) -> String {
@@ -293,17 +303,12 @@ impl Hold {
                 format!("only {free_mb} MB of disk are free, {wanted_mb} MB are wanted")
             }
             Self::DaySpent { micro_usd, cap_micro_usd } => format!(
-                "today has cost ${} of ${}; work goes on after midnight UTC",
+                "today has cost ${:.2} of ${:.2}; work goes on after midnight UTC",
                 usd(micro_usd),
                 usd(cap_micro_usd)
             ),
         }
     }
-}
-
-/// With two digits, rounded down.
-fn usd(micro: u64) -> String {
-    format!("{}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000)
 }
 
 fn numbers(issues: &[IssueNumber]) -> String {

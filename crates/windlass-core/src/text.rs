@@ -12,6 +12,20 @@ pub fn clean(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect()
 }
 
+/// An error with all its causes; one that its own text ends with is not said twice.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
 /// At most `max` characters, with an ellipsis where something was cut.
 pub fn clip(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {

@@ -288,7 +288,7 @@ pub fn judge(folder: &std::path::Path) -> Option<BuildOutcome> {
         Ok(Some(raw)) if raw.exit.stopped => return None,
         Ok(Some(raw)) => raw,
         Ok(None) => return Some(BuildOutcome::Broke { why: "the build left no result".into() }),
-        Err(error) => return Some(BuildOutcome::Broke { why: crate::perform::chain(&error) }),
+        Err(error) => return Some(BuildOutcome::Broke { why: windlass_core::text::causes(&error) }),
     };
     let exit = match (raw.exit.timed_out, raw.exit.code, raw.exit.signal) {
         (true, _, _) => ExitStatus::TimedOut,

@@ -11,13 +11,14 @@ use windlass_core::id::{BuildId, SessionId};
 use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Effect, Task};
+use windlass_core::text::causes;
 use windlass_core::time::Millis;
 
 use crate::causes::Cause;
 use crate::factory::EngineError;
 use crate::outside::{Life, Outside, Question, Signs};
 use crate::papers::Papers;
-use crate::perform::{Outcome, ReviewSlots, chain, perform};
+use crate::perform::{Outcome, ReviewSlots, perform};
 use crate::queue::link;
 use crate::record::Order;
 use crate::sessions::Look;
@@ -91,7 +92,7 @@ impl Outside for Host {
     }
 
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {
-        let papers = Papers::read(&self.world.layout, identity).map_err(|error| chain(&error))?;
+        let papers = Papers::read(&self.world.layout, identity).map_err(|error| causes(&error))?;
         Ok(sessions::digest(&papers, identity, life))
     }
 

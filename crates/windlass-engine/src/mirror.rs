@@ -62,7 +62,7 @@ fn run(layout: &Layout, pages: &Receiver<Page>) {
             Page::Queue(queue) => files::write_json(&layout.queue_mirror(), queue),
         };
         if let Err(error) = written {
-            tracing::warn!(error = %crate::perform::chain(&error), "cannot write a mirror file");
+            tracing::warn!(error = %windlass_core::text::causes(&error), "cannot write a mirror file");
         }
     }
 }

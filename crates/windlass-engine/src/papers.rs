@@ -58,7 +58,7 @@ impl Papers {
             phase,
             verdict,
             seen: seen(&folder, identity.transcript_read)?,
-            hooks: client::read_hooks(&folder, identity.hooks_read)?,
+            hooks: agent::hook_notes(&folder, identity.hooks_read)?,
         })
     }
 }

@@ -6,6 +6,7 @@ use windlass_adapters::agent::{self, HookMeaning, Seen};
 use windlass_adapters::shim::client;
 use windlass_adapters::shim::{End, Fact, Failure, TurnResult};
 use windlass_core::id::{SessionId, Sha};
+use windlass_core::money::micro_usd;
 use windlass_core::phase::{self, Read};
 use windlass_core::session::{Identity, Process, Role};
 use windlass_core::task::{Crash, Event, Trouble};
@@ -270,7 +271,7 @@ fn heard(facts: &[Fact]) -> BTreeSet<String> {
 /// lower than before was counted from a new start. Who does not know its cost still says its tokens.
 fn usage(identity: &mut Identity, result: &TurnResult, at: Millis) -> Option<UsageRow> {
     let count = |key: &str| result.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
-    let cost_micro_usd = match result.total_cost_usd.map(micro) {
+    let cost_micro_usd = match result.total_cost_usd.map(micro_usd) {
         Some(total) => {
             let before = std::mem::replace(&mut identity.cost_seen_micro_usd, total);
             total.checked_sub(before).unwrap_or(total)
@@ -292,9 +293,4 @@ fn usage(identity: &mut Identity, result: &TurnResult, at: Millis) -> Option<Usa
         model: result.model.clone().unwrap_or_default(),
         cost_micro_usd,
     })
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-fn micro(usd: f64) -> u64 {
-    (usd * 1e6).round().clamp(0.0, 1e15) as u64
 }

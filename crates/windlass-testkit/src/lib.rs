@@ -1,6 +1,5 @@
 //! Only for tests: one sample of everything the task machine knows, and helpers to run the built binary as a user does.
 
-pub mod claude;
 pub mod faketime;
 pub mod fuzz;
 pub mod model;

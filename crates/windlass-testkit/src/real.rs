@@ -1,4 +1,4 @@
-//! Finds the real agent programs for the tests that need them.
+//! Finds the real programs for the tests that need them: agents, and the terminal of one.
 
 use std::path::{Path, PathBuf};
 
@@ -61,4 +61,15 @@ impl Program {
         found.sort();
         found.pop()?.canonicalize().ok()
     }
+}
+
+/// Whether there is a tmux for an agent with a terminal; the same rule for one that is missing.
+pub fn has_tmux(test: &str) -> bool {
+    let found = std::process::Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
+    if !found {
+        let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!ci, "{test} needs tmux and nothing is skipped with CI=true");
+        println!("SKIPPED {test}: tmux is not installed");
+    }
+    found
 }

@@ -22,11 +22,6 @@ pub fn clock(at: Millis) -> String {
     format!("{day} {}Z", rest.get(..8).unwrap_or(rest))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-pub fn dollars(micro_usd: u64) -> f64 {
-    micro_usd as f64 / 1e6
-}
-
 /// A column is not made narrower than this; what does not fit then is cut off at the end of the line.
 const NARROWEST: usize = 6;
 

@@ -138,28 +138,10 @@ impl Driver for ClaudeCode {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use windlass_core::id::SessionId;
-
-    use super::super::Limits;
     use super::*;
 
     fn launch(conversation: Conversation, options: ClaudeOptions) -> Launch {
-        let context = SessionContext {
-            session: SessionId::stored("dev-1.1-1"),
-            role: "dev".into(),
-            folder: "/s".into(),
-            workspace: "/w".into(),
-            home: "/h".into(),
-            temp: "/h/tmp".into(),
-            phase_file: "/s/phase".into(),
-            verdict_file: None,
-            conversation,
-            search_path: "/bin".into(),
-            env: BTreeMap::from([("DISABLE_TELEMETRY".into(), "0".into())]),
-            limits: Limits::default(),
-        };
+        let context = SessionContext::sample(conversation, &[("DISABLE_TELEMETRY", "0")]);
         ClaudeCode::new(options, "/bin/windlass".into()).launch(&context)
     }
 

@@ -123,26 +123,35 @@ fn text(path: &Path) -> String {
 }
 
 #[cfg(test)]
+impl SessionContext {
+    /// For the tests of drivers.
+    pub(super) fn sample(conversation: Conversation, env: &[(&str, &str)]) -> Self {
+        Self {
+            session: SessionId::stored("dev-1.1-1"),
+            role: "dev".into(),
+            folder: "/s".into(),
+            workspace: "/w".into(),
+            home: "/h".into(),
+            temp: "/h/tmp".into(),
+            phase_file: "/s/phase".into(),
+            verdict_file: None,
+            conversation,
+            search_path: "/bin".into(),
+            env: env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::{Command, Driver};
     use super::*;
 
     #[test]
     fn the_environment_is_declared_and_cannot_be_overruled() {
-        let context = SessionContext {
-            session: SessionId::stored("dev-1.1-1"),
-            role: "dev".into(),
-            folder: "/s".into(),
-            workspace: "/w".into(),
-            home: "/h".into(),
-            temp: "/t".into(),
-            phase_file: "/s/phase".into(),
-            verdict_file: None,
-            conversation: Conversation::New("c".into()),
-            search_path: "/bin".into(),
-            env: BTreeMap::from([("HOME".into(), "/root".into()), ("EXTRA".into(), "1".into())]),
-            limits: Limits::default(),
-        };
+        let env = [("HOME", "/root"), ("EXTRA", "1")];
+        let context = SessionContext::sample(Conversation::New("c".into()), &env);
         let launch = Command::new(vec!["agent".into()]).launch(&context);
         let names: Vec<&str> = launch.env.keys().map(String::as_str).collect();
         insta::assert_snapshot!(names.join(" "), @"EXTRA GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_NAME GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM HOME LANG PATH TERM TMPDIR WINDLASS_PHASE_FILE WINDLASS_ROLE WINDLASS_SESSION WINDLASS_SESSION_DIR");

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use windlass_core::money::micro_usd;
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
 use super::Usage;
-use super::stream_json::micro;
-use crate::files;
-use crate::shim::client;
+use crate::files::{self, FileError};
+use crate::shim::{client, journal};
 
 /// One line for each hook that fired.
 pub const HOOKS: &str = "hooks.jsonl";
@@ -79,7 +79,7 @@ impl Figures {
         let window = &input["context_window"];
         let count = |key: &str| window["current_usage"][key].as_u64().unwrap_or(0);
         Self {
-            cost_micro_usd: input["cost"]["total_cost_usd"].as_f64().map(micro),
+            cost_micro_usd: input["cost"]["total_cost_usd"].as_f64().map(micro_usd),
             window: window["context_window_size"].as_u64(),
             model: input["model"]["id"].as_str().map(str::to_owned),
             last: ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"]
@@ -153,6 +153,11 @@ pub fn fired(folder: &Path, input: &[u8], at: Millis) -> io::Result<Option<Strin
     Ok(said.map(|said| json!({ "hookSpecificOutput": said }).to_string()))
 }
 
+/// What fired since `offset`, and where to go on reading.
+pub fn notes(folder: &Path, offset: u64) -> Result<(Vec<HookNote>, u64), FileError> {
+    journal::values(&folder.join(HOOKS), offset)
+}
+
 /// Whether something was said to the session that it can hear only when its turn has ended.
 fn waits(folder: &Path) -> bool {
     client::unheard(folder).is_ok_and(|messages| !messages.is_empty())
@@ -171,7 +176,7 @@ mod tests {
         assert_eq!(fire(json!({"hook_event_name": "SessionStart", "source": "startup"})), None);
         let said = fire(json!({"hook_event_name": "SessionStart", "source": "compact"})).unwrap();
         assert!(said.contains("how to work"), "{said}");
-        let (notes, _) = client::read_hooks(folder.path(), 0).unwrap();
+        let (notes, _) = notes(folder.path(), 0).unwrap();
         let notes: Vec<_> = notes.iter().map(|note| (note.hook.as_str(), note.detail.as_str())).collect();
         assert_eq!(notes, [("PreCompact", "auto"), ("SessionStart", "startup"), ("SessionStart", "compact")]);
     }

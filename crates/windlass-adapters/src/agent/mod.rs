@@ -18,7 +18,7 @@ pub use codex::{Codex, CodexOptions};
 pub use command::Command;
 pub use context::{Conversation, Limits, SessionContext};
 pub use demo::Demo;
-pub use hooks::{HOOKS, HookMeaning, HookNote, PROTOCOL, fired};
+pub use hooks::{HOOKS, HookMeaning, HookNote, PROTOCOL, fired, notes as hook_notes};
 pub use trouble::{Trouble, trouble};
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The stream-json lines that Claude Code prints and others copy.
 
 use serde_json::Value;
+use windlass_core::money::micro_usd;
 
 use super::{Seen, Usage, tools};
 
@@ -62,7 +63,7 @@ fn result(value: &Value) -> Vec<Seen> {
             cache_read: count("cache_read_input_tokens"),
             output: count("output_tokens"),
             model: model.or_else(|| value["model"].as_str().map(str::to_owned)),
-            cost_micro_usd: value["total_cost_usd"].as_f64().map(micro),
+            cost_micro_usd: value["total_cost_usd"].as_f64().map(micro_usd),
         }));
     }
     let models = value["modelUsage"].as_object().into_iter().flatten();
@@ -72,11 +73,6 @@ fn result(value: &Value) -> Vec<Seen> {
     let is_error = value["is_error"].as_bool().unwrap_or(false);
     seen.push(Seen::TurnResult { is_error, text: value["result"].as_str().unwrap_or_default().to_owned() });
     seen
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-pub(super) fn micro(usd: f64) -> u64 {
-    (usd * 1e6).round().clamp(0.0, 1e15) as u64
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use super::protocol::{
     EXIT, Exit, FACTS, Fact, GROUP, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP,
     TRANSCRIPT,
 };
-use crate::agent::{HOOKS, HookNote};
 use crate::process::Cgroup;
 use crate::{files, process};
 
@@ -156,11 +155,6 @@ pub fn read_facts(folder: &Path, offset: u64) -> Result<(Vec<Fact>, u64), ShimEr
 /// Complete lines of the transcript since `offset`, and where to go on reading.
 pub fn read_transcript(folder: &Path, offset: u64) -> Result<(Vec<String>, u64), ShimError> {
     Ok(journal::lines(&folder.join(TRANSCRIPT), offset)?)
-}
-
-/// What the hooks of the program noted since `offset`, and where to go on reading.
-pub fn read_hooks(folder: &Path, offset: u64) -> Result<(Vec<HookNote>, u64), ShimError> {
-    Ok(journal::values(&folder.join(HOOKS), offset)?)
 }
 
 /// How it ended, once it has.

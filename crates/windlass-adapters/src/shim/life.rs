@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use windlass_core::text::causes;
 use windlass_core::time::Millis;
 
 use super::client::{end_group, full_path, group_name, open_lock, try_lock};
@@ -32,7 +33,7 @@ pub fn run(folder: &Path) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(BUSY),
         Err(error) => {
-            eprintln!("shim: {}", chain(&error));
+            eprintln!("shim: {}", causes(&error));
             ExitCode::from(BROKEN)
         }
     }
@@ -92,8 +93,8 @@ fn live(folder: &Path) -> Result<bool, ShimError> {
     let exit = match supervise(&folder) {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("shim: {}", chain(&error));
-            Exit { error: Some(chain(&error)), at: now(), ..Exit::default() }
+            eprintln!("shim: {}", causes(&error));
+            Exit { error: Some(causes(&error)), at: now(), ..Exit::default() }
         }
     };
     files::write_json(&folder.join(EXIT), &exit)?;
@@ -163,15 +164,4 @@ fn handed_over(folder: &Path) -> Result<Option<File>, ShimError> {
     }
     let taken = rustix::fs::flock(&copy, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     Ok(taken.is_ok().then_some(copy))
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -133,6 +133,28 @@ fn a_hold_starts_and_resumes_nothing() {
 }
 
 #[test]
+fn who_is_held_up_is_looked_at_again_and_nobody_else() {
+    let spent = Hold::first(&Policy::default(), false, None, 25_000_000);
+    assert!(matches!(spent, Some(Hold::DaySpent { .. })), "{spent:?}");
+    let backlog = [issue(1, &["backlog"], "")];
+    let looks =
+        |issues: &[_], live: &[Task], hold| run(&Policy::default(), issues, live, &[], hold).look_again;
+    assert!(looks(&[], &[waiting(2, 0)], spent), "a session that waits for a slot, and no issue");
+    assert!(looks(&backlog, &[], spent));
+    assert!(!looks(&[], &[], spent), "nobody waits");
+    assert!(!looks(&backlog, &[waiting(2, 0)], None), "nothing holds them up");
+}
+
+#[test]
+fn a_person_holds_up_before_the_machine_and_the_machine_before_the_money() {
+    let low = Some(Hold::LowDisk { free_mb: 1, wanted_mb: 2 });
+    let first = |paused, room, spent| Hold::first(&Policy::default(), paused, room, spent);
+    assert_eq!(first(true, low, 25_000_000), Some(Hold::Paused));
+    assert_eq!(first(false, low, 25_000_000), low);
+    assert_eq!(first(false, None, 24_999_999), None);
+}
+
+#[test]
 fn labels_keep_an_issue_out() {
     let issues = [
         issue(1, &["backlog", "blocked"], ""),

@@ -18,6 +18,7 @@ use windlass_adapters::shim::ShimError;
 use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Effect, Event, Task};
+use windlass_core::text::causes;
 use windlass_store::StoreError;
 
 pub use land::Landing;
@@ -147,25 +148,11 @@ impl Fault {
     }
 }
 
-/// The whole chain of causes in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
-}
-
 macro_rules! fault_from {
     ($($error:ty),*) => {$(
         impl From<$error> for Fault {
             fn from(error: $error) -> Self {
-                Self { remedy: error.remedy(), error: chain(&error) }
+                Self { remedy: error.remedy(), error: causes(&error) }
             }
         }
     )*};
@@ -175,6 +162,6 @@ fault_from!(GitError, FetchError, RescueError, ForgeError, FileError, ShimError)
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let remedy = if error.is_transient() { Remedy::TryAgain } else { Remedy::AskHuman };
-        Self { remedy, error: chain(&error) }
+        Self { remedy, error: causes(&error) }
     }
 }

@@ -19,7 +19,7 @@ impl ReviewSlots {
         let launch = match client::launch(&layout.session(session)) {
             Ok(launch) => launch,
             Err(error) => {
-                tracing::warn!(%session, error = %super::chain(&error), "cannot read where a session was started");
+                tracing::warn!(%session, error = %windlass_core::text::causes(&error), "cannot read where a session was started");
                 return;
             }
         };

@@ -5,7 +5,7 @@ use windlass_core::bugs::{self, Bug};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
-use windlass_core::task::{Claim, Event, State, Task};
+use windlass_core::task::{Claim, Event, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, StoreError, UsageQuery};
 
@@ -111,7 +111,7 @@ impl Heart {
             return Ok(());
         }
         self.restless = false;
-        let (decision, held) = self.decide(now)?;
+        let decision = self.decide(now)?;
         for task in &decision.grant {
             self.book.happened(now, task, &Event::SlotGranted);
         }
@@ -119,32 +119,21 @@ impl Heart {
             self.take(now, *issue)?;
         }
         self.write_reasons(now, &decision);
-        let waits = |task: &Task| matches!(task.state, State::AwaitingSlot { .. });
-        let waiting = self.book.tasks.values().any(waits)
-            || decision.skipped.values().any(|skip| matches!(skip, Skip::Held(_)));
-        // What holds everybody up ends without a word to us: room is made, a day is over.
-        if held && waiting {
+        if decision.look_again {
             self.restless = true;
             self.retry_at(now + Span::secs(10));
         }
         Ok(())
     }
 
-    /// Who goes on and what is taken, and whether something holds everybody up.
-    fn decide(&self, now: Millis) -> Result<(Decision, bool), StoreError> {
-        let hold = match self.paused {
-            true if !bugs::is(Bug::PauseIgnored) => Some(Hold::Paused),
-            true | false => self.outside.room(),
-        };
+    fn decide(&self, now: Millis) -> Result<Decision, StoreError> {
+        let (policy, room) = (&self.settings.policy, self.outside.room());
         let today = UsageQuery { issue: None, since: Some(now.midnight()) };
-        let hold = match hold {
-            None => Hold::of_day(&self.settings.policy, self.store.cost(&today)?),
-            hold => hold,
-        };
+        let hold = Hold::first(policy, self.paused, room, self.store.cost(&today)?);
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let (issues, only) = (&self.backlog.issues, self.settings.only);
         let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };
-        Ok((schedule::decide(&self.settings.policy, &situation), hold.is_some()))
+        Ok(schedule::decide(policy, &situation))
     }
 
     fn take(&mut self, now: Millis, issue: IssueNumber) -> Result<(), StoreError> {
@@ -191,5 +180,5 @@ pub fn read_issues(world: &World, since: Option<Millis>) -> Result<Seen, String>
     let query = IssueQuery { updated_since: since, ..IssueQuery::default() };
     every(|from| world.forge.issues(&query, from))
         .map(|issues| Seen { issues })
-        .map_err(|error| crate::perform::chain(&error))
+        .map_err(|error| windlass_core::text::causes(&error))
 }

@@ -15,7 +15,7 @@ use windlass_store::{EventQuery, LoggedEvent, Mode, SqliteStore, Store};
 
 use super::error::BenchError;
 use super::place::{Place, run};
-use super::sample;
+use super::{proc, sample};
 
 /// How often the log is looked at: often enough for milliseconds, seldom enough to cost no measurable time.
 const LOOK: Duration = Duration::from_millis(1);
@@ -160,6 +160,24 @@ impl<'a> Factory<'a> {
     /// Until the daemon has done everything that it has to do.
     pub fn settle(&mut self) -> Result<(), BenchError> {
         self.wait("the end of all effects", |factory| Ok(factory.store()?.pending_effects()?.is_empty()))
+    }
+
+    /// Lets so much time pass. We look seldom: our own looking must not be what is measured.
+    pub fn rest(&mut self, time: Duration) -> Result<(), BenchError> {
+        let until = Instant::now() + time;
+        self.wait("a time of rest", |_| {
+            std::thread::sleep(Duration::from_millis(200));
+            Ok(Instant::now() >= until)
+        })
+    }
+
+    /// The daemon's own share of one core, over a minute in which nothing happens.
+    pub fn cpu_percent_at_rest(&mut self) -> Result<f64, BenchError> {
+        let pid = self.pid().ok_or(BenchError::Interrupted)?;
+        let (before, start) = (proc::cpu_seconds(pid)?, Instant::now());
+        // One whole round of everything that happens by the clock, the heartbeat included.
+        self.rest(Duration::from_secs(61))?;
+        Ok((proc::cpu_seconds(pid)? - before) / start.elapsed().as_secs_f64() * 100.0)
     }
 
     /// Until `done` says so; fails when the daemon ends or nothing comes of it.

@@ -1,6 +1,7 @@
 //! `windlass bridge`: stands between the shim and an agent that does not speak stream-json.
 
 use windlass_adapters::agent::bridge::Bridge;
+use windlass_core::text::causes;
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -20,14 +21,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     match bridge.run() {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => {
-            context.out.talk(&format!("bridge: {}", chain(&error)));
+            context.out.talk(&format!("bridge: {}", causes(&error)));
             Ok(Exit::Failed)
         }
     }
-}
-
-/// The error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -4,6 +4,7 @@ mod sums;
 
 pub use sums::{is_for_a_task, total};
 
+use windlass_core::money::usd;
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Store, UsageQuery};
 
@@ -12,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::Project;
-use crate::text::{dollars, table};
+use crate::text::table;
 use crate::view::{Cost, CostLine, Stamp};
 
 /// Show where the money went
@@ -100,7 +101,7 @@ fn row(line: &CostLine) -> Vec<String> {
         tokens(line.cache_read),
         tokens(line.output),
         line.cache_hit_percent.map_or_else(|| "-".into(), |percent| format!("{percent}%")),
-        format!("{:.2}", dollars(line.cost_micro_usd)),
+        format!("{:.2}", usd(line.cost_micro_usd)),
     ]
 }
 

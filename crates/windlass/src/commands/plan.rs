@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use windlass_adapters::forge::{Forge, IssueQuery, every};
 use windlass_core::forge::Issue;
 use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::money::usd;
 use windlass_core::schedule::{self, Candidate, Hold, Situation};
 use windlass_core::task::Task;
 use windlass_core::time::{Millis, Span};
@@ -17,7 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
-use crate::text::{dollars, table};
+use crate::text::table;
 use crate::view::{PLAN_SCHEMA, Plan, PlanCost, PlanLine, Stamp};
 
 /// What an issue usually costs is read off those that ended this lately.
@@ -87,14 +88,10 @@ fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet
 }
 
 pub fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
-    if store.control(PAUSED)?.is_some() {
-        return Ok(Some(Hold::Paused));
-    }
-    if let Some(hold) = room::hold(project.config.guards(), project.layout.state()) {
-        return Ok(Some(hold));
-    }
+    let room = room::hold(project.config.guards(), project.layout.state());
     let today = UsageQuery { issue: None, since: Some(windlass_engine::now().midnight()) };
-    Ok(Hold::of_day(&project.config.policy(), store.cost(&today)?))
+    let paused = store.control(PAUSED)?.is_some();
+    Ok(Hold::first(&project.config.policy(), paused, room, store.cost(&today)?))
 }
 
 fn writes(project: &Project, taken: usize) -> Vec<String> {
@@ -146,9 +143,9 @@ fn words(style: Style, view: &Plan) -> String {
     for write in &view.writes {
         writeln!(out, "{} {write}", style.bold("write")).expect("a String takes all");
     }
-    let cap = dollars(view.cost.cap_per_issue_micro_usd);
+    let cap = usd(view.cost.cap_per_issue_micro_usd);
     let usual = match view.cost.usual_micro_usd {
-        Some(usual) => format!("${:.2} is usual, over {} issues", dollars(usual), view.cost.ended),
+        Some(usual) => format!("${:.2} is usual, over {} issues", usd(usual), view.cost.ended),
         None => "nothing has ended yet, so nothing is known".into(),
     };
     writeln!(out, "{} {usual}; an issue is abandoned at ${cap:.2}", style.bold("cost"))

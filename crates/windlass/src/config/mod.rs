@@ -21,6 +21,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de};
+use windlass_core::money::usd;
 use windlass_core::policy::Policy;
 use windlass_core::queue;
 use windlass_core::time::Span;
@@ -244,10 +245,7 @@ impl Default for Config {
             queue: Queue { policy: queue.policy, history: queue.history, alarm: Time(queue.alarm) },
             agent: Agents::default(),
             guards: Guards { min_free_memory_mb: 2_000, min_free_disk_mb: 5_000 },
-            budget: Budget {
-                per_issue_usd: settings::dollars(caps.cost_micro_usd),
-                per_day_usd: settings::dollars(caps.day_micro_usd),
-            },
+            budget: Budget { per_issue_usd: usd(caps.cost_micro_usd), per_day_usd: usd(caps.day_micro_usd) },
             limits: Limits { memory_mb: 0, processes: 4_000 },
             labels: Labels {
                 backlog: labels.backlog,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use windlass_adapters::process::GroupLimits;
+use windlass_core::money::micro_usd;
 use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
 use windlass_core::time::Span;
 use windlass_engine::{CiSettings, Guards, Settings};
@@ -205,18 +206,4 @@ impl Config {
             only: None,
         })
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "`check` holds it between 0 and 1e9"
-)]
-fn micro_usd(usd: f64) -> u64 {
-    (usd * 1e6).round() as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a default of a few dollars")]
-pub fn dollars(micro_usd: u64) -> f64 {
-    micro_usd as f64 / 1e6
 }

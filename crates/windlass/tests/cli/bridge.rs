@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Stdio};
 
 use serde_json::{Value, json};
 use windlass_adapters::shim::SESSION_DIR;
-use windlass_testkit::claude::has_tmux;
+use windlass_testkit::real::has_tmux;
 
 use crate::common::Machine;
 

@@ -8,8 +8,8 @@ mod rounds;
 mod terminal;
 mod troubles;
 
-use windlass_testkit::claude;
 use windlass_testkit::provider::{Asked, Provider, Step};
+use windlass_testkit::real;
 
 use crate::works::Works;
 
@@ -50,8 +50,8 @@ impl Default for Wish<'_> {
 
 /// The lab, or nothing where Claude Code is not installed.
 pub fn lab(test: &str, wish: &Wish<'_>) -> Option<Lab> {
-    let binary = claude::binary(test)?;
-    if wish.keys.contains(TMUX) && !claude::has_tmux(test) {
+    let binary = real::CLAUDE.binary(test)?;
+    if wish.keys.contains(TMUX) && !real::has_tmux(test) {
         return None;
     }
     let provider = Provider::start().unwrap();

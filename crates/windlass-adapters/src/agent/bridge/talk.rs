@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use serde_json::{Value, json};
+use windlass_core::money::usd;
 
 use crate::agent::Usage;
 use crate::shim::Failure;
@@ -93,7 +94,7 @@ impl<R: BufRead, W: Write> Talk<R, W> {
                       "cache_read_input_tokens": cache_read, "output_tokens": output},
         });
         if let Some(micro) = cost_micro_usd {
-            line["total_cost_usd"] = json!(dollars(*micro));
+            line["total_cost_usd"] = json!(usd(*micro));
         }
         if model.is_some() || turn.window.is_some() {
             // The window stands below a model, also one without a name.
@@ -133,11 +134,6 @@ impl Tool<'_> {
         };
         json!({"type": "tool_use", "name": name, "input": input})
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a sum of money that a float holds exactly enough")]
-fn dollars(micro: u64) -> f64 {
-    micro as f64 / 1e6
 }
 
 /// The text of a line that is a message.

@@ -10,15 +10,15 @@ use crate::bench::place::{Place, run};
 use crate::bench::sheet::{Op, Sheet};
 use crate::bench::stats::count;
 use crate::bench::{agents, talk};
-use windlass_testkit::claude;
 use windlass_testkit::provider::{Provider, Step};
+use windlass_testkit::real;
 
 const KILLS: usize = 5;
 const QUIET: Duration = Duration::from_secs(30);
 
 pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let mut sheet = Sheet::new("sessions");
-    let Some(binary) = claude::binary("claude_resume_first_request_s") else {
+    let Some(binary) = real::CLAUDE.binary("claude_resume_first_request_s") else {
         talk("SKIPPED claude_resume_first_request_s: Claude Code is not installed");
         return Ok(sheet);
     };
@@ -84,11 +84,8 @@ fn live_dev(factory: &mut Factory<'_>) -> Result<u32, BenchError> {
 
 /// All sessions wait for a person, warm or let go: none of them may ask the provider anything.
 fn quiet(factory: &mut Factory<'_>, provider: &Provider, sheet: &mut Sheet) -> Result<(), BenchError> {
-    let (before, start) = (provider.asked("dev").len(), Instant::now());
-    factory.wait("a time of rest", |_| {
-        std::thread::sleep(Duration::from_millis(200));
-        Ok(start.elapsed() >= QUIET)
-    })?;
+    let before = provider.asked("dev").len();
+    factory.rest(QUIET)?;
     let asked = provider.asked("dev").len() - before;
     let what = "requests of five waiting Claude Codes in 30 s";
     sheet.figure_with_goal("idle_requests", count(asked), Op::AtMost, 0.0, what);

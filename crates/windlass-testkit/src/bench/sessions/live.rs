@@ -6,12 +6,12 @@ use windlass_core::journal::{Fact, FactoryFact};
 use windlass_core::task::Event;
 use windlass_store::{Store, Which};
 
+use crate::bench::agents;
 use crate::bench::error::BenchError;
 use crate::bench::factory::{Factory, Seen, Setup, now_ms, sh};
 use crate::bench::place::{Place, run};
 use crate::bench::sheet::{Op, Sheet};
 use crate::bench::stats::{count, percentile};
-use crate::bench::{agents, proc};
 
 const SESSIONS: usize = 50;
 /// Killed one after the other.
@@ -52,14 +52,7 @@ fn wait_running(factory: &mut Factory<'_>) -> Result<(), BenchError> {
 }
 
 fn idle(factory: &mut Factory<'_>, sheet: &mut Sheet) -> Result<(), BenchError> {
-    let pid = factory.pid().ok_or(BenchError::Interrupted)?;
-    let (before, start) = (proc::cpu_seconds(pid)?, Instant::now());
-    factory.wait("a minute of rest", |_| {
-        // Our own looking must not be what is measured.
-        std::thread::sleep(Duration::from_millis(200));
-        Ok(start.elapsed() >= WATCHED)
-    })?;
-    let percent = (proc::cpu_seconds(pid)? - before) / start.elapsed().as_secs_f64() * 100.0;
+    let percent = factory.cpu_percent_at_rest()?;
     let what = "of one core, the daemon's own, over a minute with 50 living sessions";
     sheet.figure_with_goal("idle_50_cpu_percent", percent, Op::Below, 1.0, what);
     Ok(())

@@ -1,7 +1,5 @@
 //! Two hundred tasks that wait for a person, their sessions without a process: what the daemon needs meanwhile.
 
-use std::time::{Duration, Instant};
-
 use crate::bench::error::BenchError;
 use crate::bench::factory::{Factory, Setup};
 use crate::bench::place::Place;
@@ -10,8 +8,6 @@ use crate::bench::stats::count;
 use crate::bench::{agents, proc};
 
 const TASKS: usize = 200;
-/// One whole round of everything that happens by the clock, the heartbeat included.
-const WATCHED: Duration = Duration::from_secs(61);
 
 pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     let setup = Setup { files: 20, parallel: 8, ci_slots: 1, dev: agents::asker(), critic: agents::critic() };
@@ -28,13 +24,7 @@ pub fn measure(place: &Place) -> Result<Sheet, BenchError> {
     factory.settle()?;
     let pid = factory.pid().ok_or(BenchError::Interrupted)?;
     factory.wait("the end of all sessions", |_| Ok(proc::children_of(pid)?.is_empty()))?;
-    let (before, start) = (proc::cpu_seconds(pid)?, Instant::now());
-    factory.wait("a minute of rest", |_| {
-        // Our own looking must not be what is measured.
-        std::thread::sleep(Duration::from_millis(200));
-        Ok(start.elapsed() >= WATCHED)
-    })?;
-    let percent = (proc::cpu_seconds(pid)? - before) / start.elapsed().as_secs_f64() * 100.0;
+    let percent = factory.cpu_percent_at_rest()?;
     let rss = proc::rss_mb(pid)?;
     factory.down()?;
     let what = "of one core, over a minute, with 200 tasks that wait for a person";

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use windlass_core::money::usd;
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
 use crate::out::Style;
-use crate::text::{age, dollars, from_now, table};
+use crate::text::{age, from_now, table};
 use crate::view::{Status, TaskLine};
 
 pub fn words(style: Style, view: &Status) -> String {
@@ -60,9 +61,9 @@ fn today(out: &mut String, style: Style, view: &Status) {
         today.merged,
         today.abandoned,
         today.closed,
-        dollars(today.cost_micro_usd),
-        dollars(today.cap_micro_usd),
-        dollars(today.idle_micro_usd)
+        usd(today.cost_micro_usd),
+        usd(today.cap_micro_usd),
+        usd(today.idle_micro_usd)
     )
     .expect("a String takes all");
     let host = &view.host;

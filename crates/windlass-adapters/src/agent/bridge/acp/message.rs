@@ -1,10 +1,10 @@
 //! The lines of the Agent Client Protocol that we read: JSON-RPC, of which each agent says a little more or less.
 
 use serde_json::{Value, json};
+use windlass_core::money::micro_usd;
 
 use crate::agent::Usage;
 use crate::agent::bridge::{Tool, failure};
-use crate::agent::stream_json::micro;
 use crate::shim::Failure;
 
 /// One line from the agent.
@@ -101,7 +101,7 @@ fn update(update: &Value) -> Option<Update> {
             Some(Update::Fills {
                 used: update["used"].as_u64()?,
                 size: update["size"].as_u64()?,
-                cost_micro_usd: cost.and_then(|cost| cost["amount"].as_f64()).map(micro),
+                cost_micro_usd: cost.and_then(|cost| cost["amount"].as_f64()).map(micro_usd),
             })
         }
         _ => None,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::TerminalError;
 use super::said::Said;
-use crate::agent::hooks::{Figures, HookNote, STATUS};
+use crate::agent::hooks::{self, Figures, HookNote, STATUS};
 use crate::files;
 use crate::shim::journal;
 
@@ -80,7 +80,7 @@ impl Papers {
 
     /// The hooks that fired since the last look.
     pub fn hooks(&mut self) -> Result<Vec<HookNote>, TerminalError> {
-        let (notes, next) = journal::values(&self.folder.join(crate::agent::HOOKS), self.hooks_read)?;
+        let (notes, next) = hooks::notes(&self.folder, self.hooks_read)?;
         self.hooks_read = next;
         Ok(notes)
     }
