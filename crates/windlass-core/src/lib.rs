@@ -4,7 +4,6 @@ pub mod activity;
 pub mod brief;
 pub mod bugs;
 pub mod build;
-pub mod calendar;
 pub mod command;
 pub mod crash;
 pub mod deps;

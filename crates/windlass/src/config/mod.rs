@@ -166,7 +166,7 @@ pub struct Keep {
     pub backups: u32,
 }
 
-/// When the jobs of the house are due, as `calendar::When` reads it.
+/// When the jobs of the house are due, as `house::When` reads it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use windlass_adapters::process::GroupLimits;
-use windlass_core::calendar::When;
 use windlass_core::money::micro_usd;
 use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
 use windlass_core::time::Span;
@@ -11,7 +10,7 @@ use windlass_engine::{CiSettings, Guards, Settings};
 
 use super::explain::Fault;
 use super::{Config, agent, reference};
-use crate::house::Job;
+use crate::house::{Job, When};
 
 /// What the factory needs besides the file.
 #[derive(Debug, Clone, Copy)]

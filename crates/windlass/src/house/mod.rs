@@ -1,15 +1,16 @@
 //! The house jobs: what the factory does by the clock to keep its own house in order. None of them asks a model.
 
 mod ledger;
+mod when;
 
 use std::path::{Path, PathBuf};
 
 use windlass_adapters::files;
-use windlass_core::calendar::When;
 use windlass_core::time::Millis;
 use windlass_engine::Layout;
 
 pub use ledger::{Known, Last, Ledger};
+pub use when::When;
 
 use crate::commands::gc;
 use crate::config::Schedule;

@@ -1,7 +1,7 @@
-//! When something is due that is done by the clock: a line of cron, a length of time, or never.
+//! When a job is due: a line of cron, a length of time, or never.
 
-use crate::time::{Millis, Span};
 use cronexpr::{Crontab, MakeTimestamp};
+use windlass_core::time::{Millis, Span};
 
 /// The word that keeps a job from ever being due.
 const OFF: &str = "off";
@@ -51,27 +51,24 @@ impl When {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::clock;
 
-    /// 2023-11-14 22:13:20 UTC, a Tuesday.
-    const NOW: i64 = 1_700_000_000;
-
-    fn seconds_until(text: &str, timezone: &str) -> Option<i64> {
-        let next = When::parse(text, timezone).unwrap().next(Millis(NOW * 1_000));
-        next.map(|at| at.0 / 1_000 - NOW)
+    fn next(text: &str, timezone: &str) -> Option<String> {
+        // 2023-11-14 22:13:20Z, a Tuesday.
+        When::parse(text, timezone).unwrap().next(Millis(1_700_000_000_000)).map(clock)
     }
 
     #[test]
     fn the_next_time_is_found() {
-        let until_three = 4 * 3_600 + 46 * 60 + 40;
         for (text, zone, expected) in [
-            ("every 20m", "UTC", 20 * 60),
-            ("0 3 * * *", "UTC", until_three),
-            ("0 3 * * *", "Europe/Berlin", until_three - 3_600),
-            ("0 7 * * 1", "UTC", until_three + 4 * 3_600 + 5 * 86_400),
+            ("every 20m", "UTC", "2023-11-14 22:33:20Z"),
+            ("0 3 * * *", "UTC", "2023-11-15 03:00:00Z"),
+            ("0 3 * * *", "Europe/Berlin", "2023-11-15 02:00:00Z"),
+            ("0 7 * * 1", "UTC", "2023-11-20 07:00:00Z"),
         ] {
-            assert_eq!(seconds_until(text, zone), Some(expected), "{text} {zone}");
+            assert_eq!(next(text, zone).as_deref(), Some(expected), "{text} {zone}");
         }
-        assert_eq!(seconds_until("off", "UTC"), None);
+        assert_eq!(next("off", "UTC"), None);
     }
 
     #[test]
