@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::forge::Issue;
 use crate::id::Sha;
+use crate::message;
 use crate::session::Hook;
 use crate::task::{Start, State, Task};
 use crate::text::{bounded, clean, one_line};
@@ -43,7 +44,7 @@ pub fn dev(task: &Task, issue: &Issue, start: &Start, so_far: &WorkSoFar) -> Str
         Start::Recover { predecessor } => resumption(&mut text, task, predecessor.as_str(), so_far),
         Start::Continue { predecessor } => continuation(&mut text, task, predecessor.as_str(), so_far),
         Start::Retry { reason, .. } => {
-            put(&mut text, &format!("An earlier try was stopped: {}\n\n", one_line(reason, 1_000)));
+            put(&mut text, &format!("{}\n\n", message::another_try(reason)));
             work_so_far(&mut text, so_far);
         }
     }

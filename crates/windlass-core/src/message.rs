@@ -7,7 +7,7 @@ pub use landing::{merge_commit, merge_several, merge_subject, replayed, squash_c
 use std::fmt::Write as _;
 
 use crate::id::Sha;
-use crate::task::{AbandonReason, Crash, Feedback, Rejection, State, Task};
+use crate::task::{AbandonReason, Crash, Critic, Feedback, Rejection, State, Task};
 use crate::text::{bounded, clean, one_line};
 use crate::verdict::{CriticComment, CriticReport, Decision, FindingStatus};
 
@@ -33,7 +33,13 @@ pub fn feedback(task: &Task, feedback: &Feedback) -> String {
         }
         Feedback::Told { by, text } => told(by, text),
         Feedback::LimitOver => "The provider's limit is over. Go on where you stopped.".into(),
+        Feedback::Retry { reason, .. } => another_try(reason),
     }
+}
+
+/// What the session of another try is told about the one before.
+pub fn another_try(reason: &str) -> String {
+    format!("An earlier try was stopped: {}", one_line(reason, 1_000))
 }
 
 fn ci_failed(head: &str, failing: &[String], log: &str) -> String {
@@ -324,8 +330,12 @@ pub fn state_line(task: &Task) -> String {
         State::Dispatched => "the workspace is being made".into(),
         State::Running { .. } => "the agent works on the issue".into(),
         State::AwaitingCi { head, .. } => format!("CI runs on {}", head.short()),
-        State::AwaitingCritic { again_at: Some(_), .. } => "waits for the critic's provider".into(),
-        State::AwaitingCritic { head, again_at: None, .. } => format!("the critic reads {}", head.short()),
+        State::AwaitingCritic { head, critic, .. } => match critic {
+            Critic::Wanted => format!("{} waits for a critic", head.short()),
+            Critic::Reading { .. } => format!("the critic reads {}", head.short()),
+            Critic::Down { what, .. } => format!("waits for the critic's provider: {}", one_line(what, 100)),
+        },
+        State::AwaitingSlot { feedback: Feedback::Retry { .. } } => "another try waits for a slot".into(),
         State::AwaitingSlot { feedback } => {
             format!("feedback is ready ({}), waits for a slot", feedback.word())
         }

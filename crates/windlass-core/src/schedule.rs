@@ -77,6 +77,8 @@ pub struct Decision {
     /// Sessions that go on, then issues that are taken.
     pub grant: Vec<TaskId>,
     pub take: Vec<IssueNumber>,
+    /// Finished work that gets a critic; critics need no slot.
+    pub read: Vec<TaskId>,
     /// Why each other open issue is not taken.
     pub skipped: BTreeMap<IssueNumber, Skip>,
     /// Somebody is held up by what ends without a word to us: room is made, a day is over.
@@ -114,11 +116,19 @@ pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
         |task: &Task| bugs::is(Bug::ForgottenSlot) && matches!(task.state, State::AwaitingHuman { .. });
     let busy = situation.live.iter().filter(|task| task.state.holds_slot() || forgotten(task)).count();
     let mut free = (policy.parallel as usize).saturating_sub(busy);
-    let mut decision =
-        Decision { grant: Vec::new(), take: Vec::new(), skipped: BTreeMap::new(), look_again: false };
+    let mut decision = Decision {
+        grant: Vec::new(),
+        take: Vec::new(),
+        read: Vec::new(),
+        skipped: BTreeMap::new(),
+        look_again: false,
+    };
     let waiting = waiting_for_slot(situation.live);
-    decision.look_again = situation.hold.is_some() && !waiting.is_empty();
-    if situation.hold.is_none() {
+    let unread = situation.live.iter().filter(|task| task.state.wants_critic()).map(|task| task.id.clone());
+    if situation.hold.is_some() {
+        decision.look_again = !waiting.is_empty() || unread.count() > 0;
+    } else {
+        decision.read = unread.collect();
         for task in waiting {
             if free == 0 {
                 break;

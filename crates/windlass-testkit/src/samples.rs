@@ -4,8 +4,8 @@ use windlass_core::id::{ChangeNumber, IssueNumber, SessionId, Sha, TaskId};
 use windlass_core::phase::Phase;
 use windlass_core::policy::Policy;
 use windlass_core::task::{
-    AbandonReason, Claim, ClosedHow, Crash, Deadline, Event, Feedback, Rejection, State, Task, Trouble,
-    Urgency, claim,
+    AbandonReason, Claim, ClosedHow, Crash, Critic, Deadline, Event, Feedback, Rejection, State, Task,
+    Trouble, Urgency, claim,
 };
 use windlass_core::time::Millis;
 use windlass_core::verdict::{Category, CriticComment, CriticReport, Decision, Severity};
@@ -27,13 +27,19 @@ pub fn tasks() -> Vec<Task> {
         State::Running { heard: None },
         State::Running { heard: Some(Phase::AwaitingCi) },
         State::AwaitingCi { head: head(), tree: tree() },
+        State::AwaitingCritic { head: head(), tree: tree(), critic: Critic::Wanted },
         State::AwaitingCritic {
             head: head(),
             tree: tree(),
-            review: SessionId::review(&id, 1),
-            again_at: None,
+            critic: Critic::Reading { session: SessionId::review(&id, 1) },
+        },
+        State::AwaitingCritic {
+            head: head(),
+            tree: tree(),
+            critic: Critic::Down { until: Millis(0), what: "overloaded".into() },
         },
         State::AwaitingSlot { feedback: feedback() },
+        State::AwaitingSlot { feedback: Feedback::Retry { reason: "no".into(), said: Vec::new() } },
         State::Revising { feedback: feedback(), heard: None },
         State::AwaitingHuman { question: "which?".into(), notified_at: Millis(0) },
         State::Limited { until: Millis(0), what: "rate limit".into() },
@@ -113,6 +119,7 @@ pub fn events() -> Vec<Event> {
         Event::RetryAsked { by: "ann".into() },
         Event::IssueClosed,
         Event::SlotGranted,
+        Event::CriticGranted,
         Event::Due { deadline: Deadline::WallClock },
         Event::Due { deadline: Deadline::Ci },
         Event::Due { deadline: Deadline::Critic },
@@ -173,6 +180,9 @@ pub fn event_name(event: &Event) -> String {
 pub fn state_name(state: &State) -> String {
     match state {
         State::Running { heard: Some(_) } => "RUNNING (signalled)".to_owned(),
+        State::AwaitingSlot { feedback: Feedback::Retry { .. } } => "AWAITING_SLOT (retry)".to_owned(),
+        State::AwaitingCritic { critic: Critic::Wanted, .. } => "AWAITING_CRITIC (wanted)".to_owned(),
+        State::AwaitingCritic { critic: Critic::Down { .. }, .. } => "AWAITING_CRITIC (down)".to_owned(),
         _ => state.name().to_owned(),
     }
 }
@@ -213,8 +223,9 @@ pub fn kind_number(event: &Event) -> usize {
         Event::Withdrawn { .. } => 30,
         Event::ProviderFailed { .. } => 31,
         Event::CriticFailed { .. } => 32,
+        Event::CriticGranted => 33,
     }
 }
 
-pub const EVENT_KINDS: usize = 33;
+pub const EVENT_KINDS: usize = 34;
 pub const STATE_KINDS: usize = 13;

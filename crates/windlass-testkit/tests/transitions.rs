@@ -47,7 +47,7 @@ fn every_live_state_has_a_way_out_and_ended_ones_stay() {
         match &task.state {
             State::Merged { .. } => assert!(next.is_empty(), "{next:?}"),
             State::Closed { .. } => assert_eq!(next, BTreeSet::from(["MERGED"])),
-            State::Abandoned { .. } => assert_eq!(next, BTreeSet::from(["DISPATCHED", "MERGED"])),
+            State::Abandoned { .. } => assert_eq!(next, BTreeSet::from(["AWAITING_SLOT", "MERGED"])),
             _ => assert!(
                 next.contains("ABANDONED") && next.contains("MERGED"),
                 "{} {next:?}",

@@ -1,8 +1,9 @@
 //! Order, slots, limits and dependencies, one rule a test.
 
 use super::*;
+use crate::id::Sha;
 use crate::policy::Policy;
-use crate::task::{Claim, Feedback, claim};
+use crate::task::{Claim, Critic, Feedback, claim};
 
 fn issue(number: u64, labels: &[&str], body: &str) -> (IssueNumber, Candidate) {
     let candidate = Candidate {
@@ -27,6 +28,11 @@ fn waiting(number: u64, since: i64) -> Task {
     let mut task = task(number, State::AwaitingSlot { feedback: Feedback::LimitOver });
     task.since = Millis(since);
     task
+}
+
+fn finished(number: u64) -> Task {
+    let sha = || Sha::parse(&"a".repeat(40)).unwrap();
+    task(number, State::AwaitingCritic { head: sha(), tree: sha(), critic: Critic::Wanted })
 }
 
 fn run(
@@ -125,10 +131,17 @@ fn a_dependency_that_is_open_for_too_long_is_named() {
 }
 
 #[test]
+fn finished_work_gets_a_critic_without_a_slot() {
+    let policy = Policy { parallel: 0, ..Policy::default() };
+    let decision = run(&policy, &[], &[finished(3), waiting(2, 0)], &[], None);
+    assert_eq!(decision.read.iter().map(TaskId::as_str).collect::<Vec<_>>(), ["3.1"]);
+}
+
+#[test]
 fn a_hold_starts_and_resumes_nothing() {
-    let decision =
-        run(&Policy::default(), &[issue(1, &["backlog"], "")], &[waiting(2, 0)], &[], Some(Hold::Paused));
-    assert_eq!((decision.grant.len(), decision.take.len()), (0, 0));
+    let (issues, live) = ([issue(1, &["backlog"], "")], [waiting(2, 0), finished(3)]);
+    let decision = run(&Policy::default(), &issues, &live, &[], Some(Hold::Paused));
+    assert_eq!((decision.grant.len(), decision.take.len(), decision.read.len()), (0, 0, 0));
     assert_eq!(decision.skipped[&IssueNumber(1)], Skip::Held(Hold::Paused));
 }
 
@@ -140,6 +153,7 @@ fn who_is_held_up_is_looked_at_again_and_nobody_else() {
     let looks =
         |issues: &[_], live: &[Task], hold| run(&Policy::default(), issues, live, &[], hold).look_again;
     assert!(looks(&[], &[waiting(2, 0)], spent), "a session that waits for a slot, and no issue");
+    assert!(looks(&[], &[finished(3)], spent), "work that waits for a critic");
     assert!(looks(&backlog, &[], spent));
     assert!(!looks(&[], &[], spent), "nobody waits");
     assert!(!looks(&backlog, &[waiting(2, 0)], None), "nothing holds them up");

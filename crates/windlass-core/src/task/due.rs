@@ -1,6 +1,6 @@
 //! Which deadline of a task comes next.
 
-use super::{Deadline, Event, State, Task};
+use super::{Critic, Deadline, Event, State, Task};
 use crate::policy::Policy;
 use crate::time::{Millis, Span};
 
@@ -13,15 +13,18 @@ pub fn wake_at(policy: &Policy, task: &Task) -> Option<(Millis, Deadline)> {
         }
         State::HandingOff { .. } => Some((task.since + limits.handoff, Deadline::Handoff)),
         State::AwaitingCi { .. } => Some((task.since + limits.ci_wait, Deadline::Ci)),
-        State::AwaitingCritic { again_at: Some(at), .. } => Some((*at, Deadline::Limit)),
-        State::AwaitingCritic { again_at: None, .. } => Some((task.since + limits.critic, Deadline::Critic)),
+        State::AwaitingCritic { critic: Critic::Down { until, .. }, .. } => Some((*until, Deadline::Limit)),
+        State::AwaitingCritic { critic: Critic::Reading { .. }, .. } => {
+            Some((task.since + limits.critic, Deadline::Critic))
+        }
         State::AwaitingHuman { notified_at, .. } => {
             let answer = (task.since + limits.answer, Deadline::Answer);
             let renotify = (*notified_at + limits.renotify, Deadline::Renotify);
             Some(if answer.0 <= renotify.0 { answer } else { renotify })
         }
         State::Limited { until, .. } => Some((*until, Deadline::Limit)),
-        State::AwaitingSlot { .. }
+        State::AwaitingCritic { critic: Critic::Wanted, .. }
+        | State::AwaitingSlot { .. }
         | State::Queued { .. }
         | State::Merged { .. }
         | State::Closed { .. }

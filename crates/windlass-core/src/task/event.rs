@@ -128,6 +128,8 @@ pub enum Event {
     },
     IssueClosed,
     SlotGranted,
+    /// Nothing holds everybody up: a critic may be asked.
+    CriticGranted,
     Due {
         deadline: Deadline,
     },
@@ -244,6 +246,7 @@ impl Event {
             Self::RetryAsked { .. } => "retry_asked",
             Self::IssueClosed => "issue_closed",
             Self::SlotGranted => "slot_granted",
+            Self::CriticGranted => "critic_granted",
             Self::Due { .. } => "due",
             Self::EffectFailed { .. } => "effect_failed",
         }
@@ -284,6 +287,7 @@ impl Event {
             | Self::RetryAsked { .. }
             | Self::IssueClosed
             | Self::SlotGranted
+            | Self::CriticGranted
             | Self::Due { .. }
             | Self::EffectFailed { .. } => None,
         }

@@ -92,10 +92,7 @@ pub enum State {
     AwaitingCritic {
         head: Sha,
         tree: Sha,
-        review: SessionId,
-        /// The critic's provider fails: another critic is asked at this time.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        again_at: Option<Millis>,
+        critic: Critic,
     },
     /// Feedback is ready; the session goes on as soon as a slot is free.
     AwaitingSlot {
@@ -134,6 +131,22 @@ pub enum State {
     },
 }
 
+/// Who reads a head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Critic {
+    /// Asked as soon as nothing holds everybody up.
+    Wanted,
+    Reading {
+        session: SessionId,
+    },
+    /// The provider of the last one fails: another is wanted at this time.
+    Down {
+        until: Millis,
+        what: String,
+    },
+}
+
 impl State {
     /// The name that people see.
     pub fn name(&self) -> &'static str {
@@ -168,6 +181,30 @@ impl State {
             | Self::Closed { .. }
             | Self::Abandoned { .. } => false,
         }
+    }
+
+    /// The critic's session that reads the work now.
+    pub fn critic(&self) -> Option<&SessionId> {
+        match self {
+            Self::AwaitingCritic { critic: Critic::Reading { session }, .. } => Some(session),
+            Self::AwaitingCritic { critic: Critic::Wanted | Critic::Down { .. }, .. }
+            | Self::Dispatched
+            | Self::Running { .. }
+            | Self::AwaitingCi { .. }
+            | Self::AwaitingSlot { .. }
+            | Self::Revising { .. }
+            | Self::AwaitingHuman { .. }
+            | Self::Limited { .. }
+            | Self::HandingOff { .. }
+            | Self::Queued { .. }
+            | Self::Merged { .. }
+            | Self::Closed { .. }
+            | Self::Abandoned { .. } => None,
+        }
+    }
+
+    pub fn wants_critic(&self) -> bool {
+        matches!(self, Self::AwaitingCritic { critic: Critic::Wanted, .. })
     }
 
     pub fn is_terminal(&self) -> bool {

@@ -42,13 +42,37 @@ pub enum ClosedHow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "feedback", rename_all = "snake_case")]
 pub enum Feedback {
-    CiFailed { head: String, failing: Vec<String>, log: String },
-    ChangesRequested { round: u32, text: String },
-    Conflict { files: Vec<String>, commits: Vec<String> },
-    GateFailed { failing: Vec<String>, log: String },
-    Answer { by: String, text: String },
-    Told { by: String, text: String },
+    CiFailed {
+        head: String,
+        failing: Vec<String>,
+        log: String,
+    },
+    ChangesRequested {
+        round: u32,
+        text: String,
+    },
+    Conflict {
+        files: Vec<String>,
+        commits: Vec<String>,
+    },
+    GateFailed {
+        failing: Vec<String>,
+        log: String,
+    },
+    Answer {
+        by: String,
+        text: String,
+    },
+    Told {
+        by: String,
+        text: String,
+    },
     LimitOver,
+    /// A person wants another try: a new session begins, and hears what was said to it meanwhile.
+    Retry {
+        reason: String,
+        said: Vec<String>,
+    },
 }
 
 impl Refusal {
@@ -120,6 +144,7 @@ impl Feedback {
             Self::Answer { .. } => "answer",
             Self::Told { .. } => "told",
             Self::LimitOver => "limit_over",
+            Self::Retry { .. } => "retry",
         }
     }
 }

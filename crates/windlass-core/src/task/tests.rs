@@ -43,9 +43,19 @@ impl Teller {
             Ok(step) => {
                 self.task = step.task;
                 self.orders = step.effects;
+                self.grant_critic(policy);
                 short(&self.task.state)
             }
             Err(Stale) => "!".into(),
+        }
+    }
+
+    /// In these stories nothing holds anybody up.
+    fn grant_critic(&mut self, policy: &Policy) {
+        if self.task.state.wants_critic() {
+            let step = step(policy, &self.task, self.at, &Event::CriticGranted).expect("it is wanted");
+            self.task = step.task;
+            self.orders.extend(step.effects);
         }
     }
 
@@ -234,8 +244,27 @@ fn the_queue_sends_conflicts_and_red_candidates_back() {
 
 #[test]
 fn a_refusal_and_a_failure_end_with_their_reason_and_can_be_retried() {
-    insta::assert_snapshot!(story("start refuse retry start fail"),
-        @"RUNNING ABANDONED(refused/too_large) DISPATCHED RUNNING ABANDONED(agent_failed)");
+    insta::assert_snapshot!(story("start refuse retry slot start fail"),
+        @"RUNNING ABANDONED(refused/too_large) AWAITING_SLOT DISPATCHED RUNNING ABANDONED(agent_failed)");
+    insta::assert_snapshot!(story("start refuse retry abandon retry slot"),
+        @"RUNNING ABANDONED(refused/too_large) AWAITING_SLOT ABANDONED(operator) AWAITING_SLOT DISPATCHED");
+}
+
+/// The session of the try before has ended; the one to come does not exist yet.
+#[test]
+fn what_is_said_before_another_try_begins_is_said_to_its_session() {
+    let policy = Policy::default();
+    let mut teller = Teller::new(&policy);
+    for word in ["start", "refuse", "retry", "tell", "slot"] {
+        teller.tell(&policy, word);
+    }
+    let said: Vec<&SessionId> = teller
+        .orders
+        .iter()
+        .filter_map(|order| if let Effect::Say { session, .. } = order { Some(session) } else { None })
+        .collect();
+    assert_eq!(said, [&teller.task.session]);
+    assert_eq!(teller.task.session, SessionId::dev(&teller.task.id, 2));
 }
 
 #[test]
@@ -284,7 +313,7 @@ fn limits_hand_offs_budgets_and_closed_issues() {
     insta::assert_snapshot!(story("start cost cost cost"), @"RUNNING RUNNING RUNNING ABANDONED(budget)");
     insta::assert_snapshot!(story("start late"), @"RUNNING ABANDONED(wall_clock)");
     insta::assert_snapshot!(story("start closed"), @"RUNNING CLOSED");
-    insta::assert_snapshot!(story("broken-effect retry"), @"ABANDONED(agent_failed) DISPATCHED");
+    insta::assert_snapshot!(story("broken-effect retry slot"), @"ABANDONED(agent_failed) AWAITING_SLOT DISPATCHED");
 }
 
 /// Found by the simulator: what was spent while CI ran did not count when the session was to go on.

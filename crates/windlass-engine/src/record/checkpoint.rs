@@ -24,7 +24,10 @@ impl Book {
             | task::Feedback::ChangesRequested { .. }
             | task::Feedback::Conflict { .. }
             | task::Feedback::GateFailed { .. } => matches!(before.state, State::AwaitingSlot { .. }),
-            task::Feedback::Answer { .. } | task::Feedback::Told { .. } | task::Feedback::LimitOver => false,
+            task::Feedback::Answer { .. }
+            | task::Feedback::Told { .. }
+            | task::Feedback::LimitOver
+            | task::Feedback::Retry { .. } => false,
         };
         if let Some(mut identity) = self.identities.get(&after.session).cloned().filter(|_| anew) {
             identity.activity.phase = None;
@@ -66,9 +69,10 @@ fn tests_status(state: &State) -> &'static str {
         State::AwaitingSlot { feedback } | State::Revising { feedback, .. } => match feedback {
             task::Feedback::CiFailed { .. } | task::Feedback::GateFailed { .. } => "failed",
             task::Feedback::ChangesRequested { .. } | task::Feedback::Conflict { .. } => "passed",
-            task::Feedback::Answer { .. } | task::Feedback::Told { .. } | task::Feedback::LimitOver => {
-                "unknown"
-            }
+            task::Feedback::Answer { .. }
+            | task::Feedback::Told { .. }
+            | task::Feedback::LimitOver
+            | task::Feedback::Retry { .. } => "unknown",
         },
         State::Dispatched
         | State::Running { .. }

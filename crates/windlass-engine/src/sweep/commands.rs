@@ -105,7 +105,7 @@ impl Heart {
         self.book.happened(now, &id, &Event::RetryAsked { by });
         self.book.ended.remove(&issue);
         self.restless = true;
-        Ok(Answer::Done { what: format!("{issue}: another try begins") })
+        Ok(Answer::Done { what: format!("{issue}: another try begins as soon as a slot is free") })
     }
 
     fn pause(&mut self, now: Millis) -> Answer {

@@ -115,6 +115,9 @@ impl Heart {
         for task in &decision.grant {
             self.book.happened(now, task, &Event::SlotGranted);
         }
+        for task in &decision.read {
+            self.book.happened(now, task, &Event::CriticGranted);
+        }
         for issue in &decision.take {
             self.take(now, *issue)?;
         }

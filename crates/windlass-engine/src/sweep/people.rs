@@ -69,9 +69,7 @@ impl Heart {
     /// Whether this is the review that its task waits for: what an earlier one says again counts no second time.
     fn is_asked(&self, identity: &Identity) -> bool {
         let task = self.book.tasks.get(&identity.task);
-        task.is_some_and(
-            |task| matches!(&task.state, State::AwaitingCritic { review, .. } if *review == identity.name),
-        )
+        task.is_some_and(|task| task.state.critic() == Some(&identity.name))
     }
 
     /// A turn that ended just as something new is about to be said to the session is no silence.

@@ -12,8 +12,8 @@ use windlass_core::phase::Phase;
 use windlass_core::queue::{Change, History, Link};
 use windlass_core::session::{IdentityStatus, Role, WorkPhase};
 use windlass_core::task::{
-    AbandonReason, BuildLane, ClosedHow, Crash, Deadline, Effect, Ending, Event, Feedback, Rejection, Start,
-    State, Trouble, Urgency,
+    AbandonReason, BuildLane, ClosedHow, Crash, Critic, Deadline, Effect, Ending, Event, Feedback, Rejection,
+    Start, State, Trouble, Urgency,
 };
 use windlass_core::time::{Millis, Span};
 use windlass_core::verdict::{CriticReport, Decision};
@@ -73,10 +73,14 @@ fn next_state(last: Option<&State>) -> Option<State> {
         None => State::Dispatched,
         Some(State::Dispatched) => State::Running { heard: Some(Phase::AwaitingCi) },
         Some(State::Running { .. }) => State::AwaitingCi { head, tree },
-        Some(State::AwaitingCi { .. }) => {
-            State::AwaitingCritic { head, tree, review: session(), again_at: Some(Millis(3)) }
+        Some(State::AwaitingCi { .. }) => State::AwaitingCritic { head, tree, critic: Critic::Wanted },
+        Some(State::AwaitingCritic { critic: Critic::Wanted, .. }) => {
+            State::AwaitingCritic { head, tree, critic: Critic::Reading { session: session() } }
         }
-        Some(State::AwaitingCritic { .. }) => State::AwaitingSlot { feedback },
+        Some(State::AwaitingCritic { critic: Critic::Reading { .. }, .. }) => {
+            State::AwaitingCritic { head, tree, critic: Critic::Down { until: Millis(3), what: text() } }
+        }
+        Some(State::AwaitingCritic { critic: Critic::Down { .. }, .. }) => State::AwaitingSlot { feedback },
         Some(State::AwaitingSlot { .. }) => State::Revising { feedback, heard: None },
         Some(State::Revising { .. }) => State::AwaitingHuman { question: text(), notified_at: Millis(1) },
         Some(State::AwaitingHuman { .. }) => State::Limited { until: Millis(2), what: text() },
@@ -143,7 +147,8 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
         Some(Event::AbandonAsked { .. }) => Event::RetryAsked { by: text() },
         Some(Event::RetryAsked { .. }) => Event::IssueClosed,
         Some(Event::IssueClosed) => Event::SlotGranted,
-        Some(Event::SlotGranted) => Event::Due { deadline: Deadline::WallClock },
+        Some(Event::SlotGranted) => Event::CriticGranted,
+        Some(Event::CriticGranted) => Event::Due { deadline: Deadline::WallClock },
         Some(Event::Due { .. }) => Event::EffectFailed { effect: text(), why: text() },
         Some(Event::EffectFailed { .. }) => return None,
     })

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use stateright::{Model, Property};
 use windlass_core::id::{IssueNumber, SessionId, Sha};
 use windlass_core::policy::{Caps, Policy};
-use windlass_core::task::{self, Claim, Effect, Event, Lane, State, Task, claim, step};
+use windlass_core::task::{self, Claim, Critic, Effect, Event, Lane, State, Task, claim, step};
 use windlass_core::time::Millis;
 
 use super::{Searched, search};
@@ -192,10 +192,11 @@ impl Machine {
         let around = &desk.around;
         let waits = match &desk.task.state {
             State::AwaitingCi { tree, .. } => around.builds.contains(tree),
-            State::AwaitingCritic { again_at, .. } => around.review.is_some() || again_at.is_some(),
+            State::AwaitingCritic { critic: Critic::Reading { .. }, .. } => around.review.is_some(),
             State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => around.busy,
             // The scheduler, the clock, the queue and people have these in their lists.
-            State::AwaitingSlot { .. }
+            State::AwaitingCritic { critic: Critic::Wanted | Critic::Down { .. }, .. }
+            | State::AwaitingSlot { .. }
             | State::AwaitingHuman { .. }
             | State::Limited { .. }
             | State::Queued { .. }

@@ -111,12 +111,8 @@ fn look(
 
 /// While the critic reads, the task holds no slot but the critic works.
 fn at_work(state: &State, identity: &Identity) -> State {
-    match (identity.role, state) {
-        (Role::Review, State::AwaitingCritic { review, .. }) if *review == identity.name => {
-            State::Running { heard: None }
-        }
-        (Role::Review | Role::Dev, state) => state.clone(),
-    }
+    let reads = identity.role == Role::Review && state.critic() == Some(&identity.name);
+    if reads { State::Running { heard: None } } else { state.clone() }
 }
 
 fn modified(path: &Path) -> Option<Millis> {

@@ -51,6 +51,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::Answered { .. }
         | Event::Told { .. }
         | Event::RetryAsked { .. }
+        | Event::CriticGranted
         | Event::SlotGranted
         | Event::Due { .. }
         | Event::EffectFailed { .. } => Err(Stale),

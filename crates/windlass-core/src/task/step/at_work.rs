@@ -55,6 +55,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
+        | Event::CriticGranted
         | Event::SlotGranted => Err(Stale),
     }
 }

@@ -1,7 +1,7 @@
 //! The task has ended. Only the world's proof of a merge or a person's retry can change it.
 
 use super::{Move, Stale, Step, anywhere};
-use crate::task::{Effect, Event, Start, State, Tally};
+use crate::task::{Effect, Event, Feedback, State, Tally};
 
 pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     match event {
@@ -49,19 +49,18 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::Told { .. }
         | Event::AbandonAsked { .. }
         | Event::IssueClosed
+        | Event::CriticGranted
         | Event::SlotGranted
         | Event::Due { .. }
         | Event::EffectFailed { .. } => Err(Stale),
     }
 }
 
-/// A person asked for another try: new session, kept workspace, fresh caps.
+/// A person asked for another try: fresh caps, and a new session as soon as a slot is free.
 fn retry(mut m: Move<'_>) -> Result<Step, Stale> {
     let State::Abandoned { reason } = m.task.state.clone() else { return Err(Stale) };
     m.task.retries += 1;
     m.task.tally = Tally::default();
-    m.order(Effect::MakeWorkspace { branch: m.task.branch.clone() });
-    m.succeed(|predecessor| Start::Retry { predecessor, reason: reason.sentence() });
     let labels = &m.policy.labels;
     let add = vec![labels.in_progress.clone()];
     let remove = vec![
@@ -72,5 +71,5 @@ fn retry(mut m: Move<'_>) -> Result<Step, Stale> {
         labels.backlog.clone(),
     ];
     m.order(Effect::SetLabels { add, remove });
-    m.go(State::Dispatched)
+    m.send_back(Feedback::Retry { reason: reason.sentence(), said: Vec::new() })
 }

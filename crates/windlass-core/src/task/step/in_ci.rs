@@ -2,10 +2,10 @@
 
 use super::{Move, Stale, Step, anywhere, at_work};
 use crate::forge::StatusState;
-use crate::id::{SessionId, Sha};
+use crate::id::Sha;
 use crate::message;
 use crate::phase::Phase;
-use crate::task::{AbandonReason, BuildLane, Deadline, Effect, Event, Feedback, State};
+use crate::task::{AbandonReason, BuildLane, Critic, Deadline, Effect, Event, Feedback, State};
 
 pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Result<Step, Stale> {
     match event {
@@ -48,6 +48,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
         | Event::Withdrawn { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
+        | Event::CriticGranted
         | Event::SlotGranted => Err(Stale),
     }
 }
@@ -59,11 +60,8 @@ fn passed(mut m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
 }
 
 /// Every head is read by a critic session of its own.
-pub(super) fn review(mut m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
-    m.task.reviews += 1;
-    let review = SessionId::review(&m.task.id, m.task.reviews);
-    m.order(Effect::StartReview { session: review.clone(), head: head.clone() });
-    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), review, again_at: None })
+pub(super) fn review(m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
+    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), critic: Critic::Wanted })
 }
 
 fn failed(mut m: Move<'_>, head: &Sha, failing: &[String], log: &str) -> Result<Step, Stale> {

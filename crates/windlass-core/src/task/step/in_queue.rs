@@ -51,6 +51,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, event: &Event) -> Result<Step, Sta
         | Event::CriticFailed { .. }
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
+        | Event::CriticGranted
         | Event::SlotGranted
         | Event::Due { .. } => Err(Stale),
     }

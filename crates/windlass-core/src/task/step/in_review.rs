@@ -5,34 +5,39 @@ use crate::bugs::{self, Bug};
 use crate::forge::ReviewDecision;
 use crate::id::{SessionId, Sha};
 use crate::message;
-use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State, Trouble};
+use crate::task::{AbandonReason, Critic, Deadline, Effect, Event, Feedback, State, Trouble};
 use crate::time::Millis;
 use crate::verdict::{CriticReport, Decision, ledger_after};
 
-pub(super) fn on(
-    m: Move<'_>,
-    head: &Sha,
-    tree: &Sha,
-    review: &SessionId,
-    event: &Event,
-) -> Result<Step, Stale> {
+pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, critic: &Critic, event: &Event) -> Result<Step, Stale> {
     match event {
         Event::VerdictGiven { report } if report.head == *head || bugs::is(Bug::StaleVerdict) => {
+            let Critic::Reading { .. } = critic else { return Err(Stale) };
             verdict(m, tree, report)
         }
-        Event::NoVerdict { head: read, why } if read == head => no_verdict(m, head, tree, why),
+        Event::NoVerdict { head: read, why } if read == head => {
+            let Critic::Reading { .. } = critic else { return Err(Stale) };
+            no_verdict(m, head, tree, why)
+        }
         Event::CriticFailed { head: read, trouble, until, what } if read == head => {
-            let State::AwaitingCritic { again_at: None, .. } = &m.task.state else { return Err(Stale) };
-            critic_failed(m, (head, tree, review), *trouble, *until, what)
+            let Critic::Reading { .. } = critic else { return Err(Stale) };
+            critic_failed(m, (head, tree), *trouble, *until, what)
+        }
+        Event::CriticGranted => {
+            let Critic::Wanted = critic else { return Err(Stale) };
+            granted(m, head, tree)
         }
         Event::Due { deadline: Deadline::Limit } => {
-            let State::AwaitingCritic { again_at: Some(_), .. } = &m.task.state else { return Err(Stale) };
+            let Critic::Down { .. } = critic else { return Err(Stale) };
             in_ci::review(m, head, tree)
         }
         Event::PhaseSeen { phase, .. } => in_ci::phase_seen(m, phase),
         Event::WorkFetched { head: new, tree, .. } => in_ci::new_head(m, head, new, tree),
         Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),
-        Event::Due { deadline: Deadline::Critic } => m.ask(message::critic_timeout(head)),
+        Event::Due { deadline: Deadline::Critic } => {
+            let Critic::Reading { .. } = critic else { return Err(Stale) };
+            m.ask(message::critic_timeout(head))
+        }
         Event::EffectFailed { effect, why } => m.ask(message::effect_failed(effect, why)),
         Event::UsageSeen { .. }
         | Event::ChangeOpened { .. }
@@ -64,6 +69,15 @@ pub(super) fn on(
         | Event::RetryAsked { .. }
         | Event::SlotGranted => Err(Stale),
     }
+}
+
+/// Nothing holds us up: a critic's session starts.
+fn granted(mut m: Move<'_>, head: &Sha, tree: &Sha) -> Result<Step, Stale> {
+    m.task.reviews += 1;
+    let session = SessionId::review(&m.task.id, m.task.reviews);
+    m.order(Effect::StartReview { session: session.clone(), head: head.clone() });
+    let critic = Critic::Reading { session };
+    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), critic })
 }
 
 fn verdict(mut m: Move<'_>, tree: &Sha, report: &CriticReport) -> Result<Step, Stale> {
@@ -101,7 +115,7 @@ fn no_verdict(mut m: Move<'_>, head: &Sha, tree: &Sha, why: &str) -> Result<Step
 /// No fault of the critic's: another is asked when its provider works again.
 fn critic_failed(
     mut m: Move<'_>,
-    (head, tree, review): (&Sha, &Sha, &SessionId),
+    (head, tree): (&Sha, &Sha),
     trouble: Trouble,
     until: Option<Millis>,
     what: &str,
@@ -113,6 +127,6 @@ fn critic_failed(
         Ok(until) => until,
         Err(times) => return m.ask(message::provider_is_down(times, what)),
     };
-    let (head, tree, review) = (head.clone(), tree.clone(), review.clone());
-    m.go(State::AwaitingCritic { head, tree, review, again_at: Some(until) })
+    let critic = Critic::Down { until, what: what.to_owned() };
+    m.go(State::AwaitingCritic { head: head.clone(), tree: tree.clone(), critic })
 }

@@ -91,7 +91,7 @@ pub fn step(policy: &Policy, task: &Task, at: Millis, event: &Event) -> Result<S
             at_work::on(move_, event)
         }
         State::AwaitingCi { head, tree } => in_ci::on(move_, head, tree, event),
-        State::AwaitingCritic { head, tree, review, .. } => in_review::on(move_, head, tree, review, event),
+        State::AwaitingCritic { head, tree, critic } => in_review::on(move_, head, tree, critic, event),
         State::Queued { head, .. } => in_queue::on(move_, head, event),
         State::AwaitingSlot { .. } | State::AwaitingHuman { .. } | State::Limited { .. } => {
             waiting::on(move_, event)
@@ -137,8 +137,8 @@ impl<'a> Move<'a> {
     fn go(mut self, state: State) -> Result<Step, Stale> {
         let before = std::mem::replace(&mut self.task.state, state);
         // Whoever leaves the critic, for whatever reason, leaves no critic behind.
-        if let State::AwaitingCritic { review, .. } = before {
-            self.order(Effect::StopSession { session: review });
+        if let Some(session) = before.critic() {
+            self.order(Effect::StopSession { session: session.clone() });
         }
         self.task.since = self.at;
         self.stay()

@@ -2,7 +2,7 @@
 
 use super::{Move, Stale, Step, anywhere};
 use crate::message;
-use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, State};
+use crate::task::{AbandonReason, Deadline, Effect, Event, Feedback, Start, State};
 
 pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     match event {
@@ -34,6 +34,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::VerdictGiven { .. }
         | Event::NoVerdict { .. }
         | Event::CriticFailed { .. }
+        | Event::CriticGranted
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
@@ -46,12 +47,25 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
 /// The same session goes on with what it was waiting for, unless its money is spent: then it gets no other turn.
 fn resume(mut m: Move<'_>) -> Result<Step, Stale> {
     let State::AwaitingSlot { feedback } = m.task.state.clone() else { return Err(Stale) };
+    if let Feedback::Retry { reason, said } = feedback {
+        return begin_anew(m, reason, said);
+    }
     if m.is_spent() {
         return m.abandon(AbandonReason::Budget);
     }
     m.task.tally.nudges = 0;
     m.say(message::feedback(&m.task, &feedback));
     m.go(State::Revising { feedback, heard: None })
+}
+
+/// A new session in the kept workspace.
+fn begin_anew(mut m: Move<'_>, reason: String, said: Vec<String>) -> Result<Step, Stale> {
+    m.order(Effect::MakeWorkspace { branch: m.task.branch.clone() });
+    m.succeed(|predecessor| Start::Retry { predecessor, reason });
+    for text in said {
+        m.say(text);
+    }
+    m.go(State::Dispatched)
 }
 
 fn answered(m: Move<'_>, by: &str, text: &str) -> Result<Step, Stale> {
@@ -80,7 +94,11 @@ fn told(mut m: Move<'_>, by: &str, text: &str) -> Result<Step, Stale> {
         return answered(m, by, text);
     }
     let text = message::told(by, text);
-    m.order(Effect::Say { session: m.task.session.clone(), text });
+    if let State::AwaitingSlot { feedback: Feedback::Retry { said, .. } } = &mut m.task.state {
+        said.push(text);
+    } else {
+        m.say(text);
+    }
     m.stay()
 }
 

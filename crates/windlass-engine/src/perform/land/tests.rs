@@ -43,6 +43,7 @@ impl Desk {
             Event::PhaseSeen { session: session.clone(), phase: Phase::AwaitingCi },
             Event::WorkFetched { session, head: head.clone(), tree: tree.clone() },
             Event::BuildPassed { tree },
+            Event::CriticGranted,
             Event::VerdictGiven { report: serde_json::from_value(report).unwrap() },
         ] {
             assert!(book.happened(AT, &task, &event), "{event:?}");

@@ -123,6 +123,9 @@ impl Machine {
         if matches!(desk.task.state, State::AwaitingSlot { .. }) {
             acts.push(Act::Daemon(Event::SlotGranted));
         }
+        if desk.task.state.wants_critic() {
+            acts.push(Act::Daemon(Event::CriticGranted));
+        }
         if let Some((_, deadline)) = wake_at(&self.policy, &desk.task) {
             acts.push(Act::Daemon(Event::Due { deadline }));
         }

@@ -131,7 +131,8 @@ impl World {
                 Feedback::CiFailed { .. }
                 | Feedback::ChangesRequested { .. }
                 | Feedback::Answer { .. }
-                | Feedback::LimitOver => false,
+                | Feedback::LimitOver
+                | Feedback::Retry { .. } => false,
             },
             State::Dispatched
             | State::Running { .. }
@@ -191,7 +192,7 @@ impl World {
     fn check_event(&mut self, task: &TaskId, event: &Event) {
         self.probe_event(event);
         match event {
-            Event::SlotGranted if self.seen.paused => {
+            Event::SlotGranted | Event::CriticGranted if self.seen.paused => {
                 self.complain(Rule::Paused, format!("{task} goes on while paused"));
             }
             Event::Ejected { head, .. } if !self.seen.flakes && !self.fails(task, head) => {

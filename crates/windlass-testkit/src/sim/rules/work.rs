@@ -45,14 +45,12 @@ impl World {
         }
     }
 
-    /// A person's retry begins at once; everybody else waits for a slot.
+    /// Nobody works without a slot, also not on a person's retry.
     pub(super) fn check_task_slots(&mut self) {
-        let at_work = self.seen.tasks.values().filter(|task| task.state.holds_slot());
-        let (retried, others): (Vec<&Task>, Vec<&Task>) = at_work.partition(|task| task.retries > 0);
+        let at_work = self.seen.tasks.values().filter(|task| task.state.holds_slot()).count();
         let limit = self.plan.parallel as usize;
-        if others.len() > limit {
-            let what = format!("{} tasks and {} retried ones in {limit} slots", others.len(), retried.len());
-            self.complain(Rule::TaskSlots, what);
+        if at_work > limit {
+            self.complain(Rule::TaskSlots, format!("{at_work} tasks in {limit} slots"));
         }
     }
 
