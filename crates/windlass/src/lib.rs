@@ -16,6 +16,7 @@ mod demo;
 mod error;
 mod exit;
 mod house;
+mod intake;
 mod interrupt;
 mod jq;
 mod leftovers;

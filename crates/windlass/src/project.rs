@@ -164,12 +164,7 @@ impl Project {
 
     /// Tells a running daemon that there is something to see.
     pub fn knock(&self) -> Result<(), CliError> {
-        let path = self.layout.wake_file();
-        if let Some(folder) = path.parent() {
-            files::private_dir(folder)?;
-        }
-        let now = format!("{}\n", windlass_engine::now().0);
-        std::fs::write(&path, now).map_err(|source| CliError::io("write", &path, source))
+        knock(&self.layout)
     }
 
     /// State folder, database, forge and repository. What is there already is kept.
@@ -190,6 +185,16 @@ impl Project {
         .why(format!("`{state}` has no database"))
         .next("windlass init"))
     }
+}
+
+/// Tells a running daemon that there is something to see.
+pub fn knock(layout: &Layout) -> Result<(), CliError> {
+    let path = layout.wake_file();
+    if let Some(folder) = path.parent() {
+        files::private_dir(folder)?;
+    }
+    let now = format!("{}\n", windlass_engine::now().0);
+    std::fs::write(&path, now).map_err(|source| CliError::io("write", &path, source))
 }
 
 pub fn make_state(search_path: &str, root: &Path, layout: &Layout, branch: &str) -> Result<(), CliError> {

@@ -22,6 +22,12 @@ pub(super) fn elsewhere_ref(branch: &str) -> Result<String, GitError> {
     Ok(format!("refs/windlass/elsewhere/{branch}"))
 }
 
+/// Where the main branch of a person's checkout was last seen.
+pub(super) fn checkout_ref(branch: &str) -> Result<String, GitError> {
+    checked(branch)?;
+    Ok(format!("refs/windlass/checkout/{branch}"))
+}
+
 /// Where it is kept as what a head came to main.
 pub(super) fn landed_ref(head: &Sha) -> String {
     format!("refs/windlass/landed/{head}")

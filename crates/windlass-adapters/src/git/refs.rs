@@ -69,7 +69,7 @@ impl BareRepo {
         self.swap(full_ref(name)?, new, Expect::Anything, None).map(drop)
     }
 
-    /// Moves a branch, with a line in its reflog. The only way main ever moves.
+    /// Moves a branch, with a line in its reflog. Besides what a person commits (`intake`) the only way main ever moves.
     pub fn land(&self, branch: &str, expected: &Sha, new: &Sha) -> Result<Swap, GitError> {
         self.swap(&head_ref(branch)?, new, Expect::At(expected), Some("windlass: landed"))
     }
@@ -152,7 +152,13 @@ impl BareRepo {
         Ok(found)
     }
 
-    fn swap(&self, name: &str, new: &Sha, expected: Expect<'_>, log: Option<&str>) -> Result<Swap, GitError> {
+    pub(super) fn swap(
+        &self,
+        name: &str,
+        new: &Sha,
+        expected: Expect<'_>,
+        log: Option<&str>,
+    ) -> Result<Swap, GitError> {
         let mut call = self.call().args(["update-ref", "--no-deref"]);
         if let Some(log) = log {
             call = call.args(["--create-reflog", "-m", log]);

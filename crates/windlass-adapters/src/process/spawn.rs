@@ -10,8 +10,12 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit, Signal};
+
+/// On the kernel's scale from -1000 (never) to 1000 (always first).
+const FIRST_TO_GO: &[u8] = b"800";
 
 /// The child leads its own session and process group, so a signal to our group or terminal does not reach it.
 pub fn new_session(command: &mut Command) {
@@ -43,6 +47,20 @@ pub fn limit_file_size(command: &mut Command, bytes: u64) {
     // SAFETY: one system call, no allocation, no lock.
     unsafe {
         command.pre_exec(move || rustix::process::setrlimit(Resource::Fsize, limit).map_err(io::Error::from));
+    }
+}
+
+/// Where memory ends, the kernel ends the child before us. Where it may not be said, it is not.
+pub fn first_to_go(command: &mut Command) {
+    // SAFETY: three system calls, no allocation, no lock.
+    unsafe {
+        command.pre_exec(|| {
+            let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+            let score = rustix::fs::open(c"/proc/self/oom_score_adj", flags, Mode::empty());
+            match score.and_then(|score| rustix::io::write(score, FIRST_TO_GO)) {
+                Ok(_) | Err(_) => Ok(()),
+            }
+        });
     }
 }
 

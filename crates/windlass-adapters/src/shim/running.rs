@@ -201,6 +201,7 @@ fn prepare(life: &Life, argv: &[String], extra: &[(&str, String)], streams: Stre
     command.env(SESSION_DIR, &life.folder).current_dir(&life.launch.cwd);
     process::new_session(&mut command);
     process::die_with_parent(&mut command);
+    process::first_to_go(&mut command);
     // Each run of a program has a new one; where we may make none, it runs without.
     if let Some(group) = life.group.as_ref().filter(|group| group.make(life.launch.limits).is_ok()) {
         process::join(&mut command, group.doors());

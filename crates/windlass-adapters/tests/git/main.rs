@@ -3,6 +3,7 @@
 
 mod clone;
 mod hostile;
+mod intake;
 mod merge;
 mod refs;
 mod replay;

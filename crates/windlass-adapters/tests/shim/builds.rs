@@ -29,6 +29,14 @@ fn nothing_of_ours_is_open_in_the_program() {
     assert_eq!(log.matches(" -> pipe:").count(), 2, "{log}");
 }
 
+/// R21: a machine without memory loses an agent or a build, and not the daemon.
+#[test]
+fn where_memory_ends_the_program_goes_first() {
+    let session = Session::new(Framing::Once, "sh -c 'cat /proc/self/oom_score_adj'");
+    session.run();
+    assert_eq!(session.read("session/log"), "800\n");
+}
+
 #[test]
 fn a_signal_is_not_an_exit_code() {
     let exit = Session::new(Framing::Once, "kill -SEGV $$").run();

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::intake::Mains;
 use crate::interrupt::Interrupt;
 use crate::project::{self, Project};
 use crate::view::{RUN_SCHEMA, Reply, Run};
@@ -128,6 +129,9 @@ fn alone(
     let mut settings = project.settings()?;
     settings.only = Some(follower.issue());
     let factory = Factory::open(settings, project.layout.clone())?;
+    if let Some(note) = Mains::of(project).take() {
+        context.out.talk(&note);
+    }
     let stop = factory.stopper();
     let daemon = std::thread::spawn(move || factory.run());
     let ended = follower.follow(context, interrupt, || daemon.is_finished());

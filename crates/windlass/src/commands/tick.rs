@@ -7,6 +7,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::house;
+use crate::intake::Mains;
 use crate::project::{Project, Tolerance};
 use crate::view::Reply;
 
@@ -33,7 +34,11 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
         context.out.show(&view, |_| format!("{}\n", view.what))?;
         return Ok(Exit::Ok);
     }
-    Factory::open(settings, project.layout.clone())?.tick()?;
+    let factory = Factory::open(settings, project.layout.clone())?;
+    if let Some(note) = Mains::of(&project).take() {
+        context.out.talk(&note);
+    }
+    factory.tick()?;
     house::run_due(&project)?;
     let view = Reply::new("one round is done", None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;

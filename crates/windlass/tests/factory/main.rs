@@ -15,6 +15,7 @@ mod critic;
 mod demo;
 mod gate;
 mod hostile;
+mod intake;
 mod issues;
 mod kill;
 mod others;

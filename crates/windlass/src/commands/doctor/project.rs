@@ -14,12 +14,14 @@ use crate::config::CREDENTIALS;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::intake::{Apart, Mains};
 use crate::program;
 use crate::project::Project;
 use crate::view::Check;
 
 pub fn checks(context: &Context, project: &Project, quick: bool, repair: Repair) -> Vec<Check> {
     let mut checks = vec![config(project)];
+    checks.extend(mains(project));
     // First: the agents are then found where it went to.
     checks.extend(install::claude(context, project, repair));
     checks.extend(agents(project));
@@ -44,6 +46,17 @@ fn config(project: &Project) -> Check {
         (Ok(()), None) => Check::ok("config", "valid, and the same here as on the main branch"),
         (Ok(()), Some(note)) => Check::warn("config", note, "git commit windlass.toml"),
         (Err(error), _) => Check::fail("config", error.sentence(), error.next.join("    ")),
+    }
+}
+
+fn mains(project: &Project) -> Option<Check> {
+    match Mains::of(project).apart() {
+        Ok(None) => None,
+        Ok(Some(Apart { waits: false, says })) => Some(Check::ok("main", says)),
+        Ok(Some(Apart { waits: true, says })) => {
+            Some(Check::warn("main", says, "pull, and commit the merge"))
+        }
+        Err(error) => Some(Check::fail("main", error.to_string(), "git fsck in the state folder's repo.git")),
     }
 }
 

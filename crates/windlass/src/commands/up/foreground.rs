@@ -5,10 +5,11 @@ use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
 use windlass_engine::{Factory, Settings, Stop};
 
-use super::{reload, say_note, take_mark_away};
+use super::{reload, say_notes, take_mark_away};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::intake::Mains;
 use crate::project::Project;
 
 pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<Exit, CliError> {
@@ -19,12 +20,16 @@ pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<E
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1]).map_err(no_signals)?;
     take_mark_away(project)?;
     let factory = Factory::open(settings, project.layout.clone())?;
+    // Before anything is begun on an older main.
+    if let Some(note) = Mains::of(project).take() {
+        context.out.talk(&note);
+    }
     let handle = signals.handle();
     let stop = factory.stopper();
     let listener = std::thread::Builder::new().name("signals".into()).spawn(move || listen(signals, &stop));
     let listener = listener.map_err(no_signals)?;
     let watched = reload::watch(project, factory.reloader()).map_err(no_watcher)?;
-    say_note(context, project);
+    say_notes(context, project)?;
     context.out.talk(&format!("the factory is up (pid {})", std::process::id()));
     let done = factory.run();
     handle.close();

@@ -1,4 +1,5 @@
 //! Reads the configuration again when a file of it changes, hands it to the running factory, and keeps the schedule by it.
+//! Whoever moves the branch that it lies on has also moved main.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,12 +10,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use windlass_adapters::files;
-use windlass_engine::{Reload, Reloaded, Settings};
+use windlass_engine::{Layout, Reload, Reloaded, Settings};
 
 use super::house::House;
 use crate::checkout;
 use crate::config::{Layered, Schedule, Sources, Valued, changes_at_once};
 use crate::error::CliError;
+use crate::intake::Mains;
 use crate::project::{self, Project};
 
 /// Between two looks; a change counts when it has stood for one.
@@ -46,6 +48,8 @@ pub fn watch(project: &Project, reload: Reload) -> io::Result<Watched> {
         refused: None,
         project: project.facts(),
         in_force: project::config_in_force(&project.layout),
+        layout: project.layout.clone(),
+        mains: Mains::of(project),
         schedule: project.config.schedule.clone(),
         house: House::of(project),
         files,
@@ -75,6 +79,8 @@ struct Watcher {
     refused: Option<String>,
     project: project::Facts,
     in_force: PathBuf,
+    layout: Layout,
+    mains: Mains,
     schedule: Schedule,
     house: House,
     files: Vec<PathBuf>,
@@ -89,6 +95,7 @@ impl Watcher {
             let seen = Some(marks(&self.files));
             if seen != acted && seen == last {
                 self.look();
+                self.take_in();
                 acted.clone_from(&seen);
             }
             last = seen;
@@ -108,6 +115,15 @@ impl Watcher {
                     self.refused = Some(why);
                 }
             }
+        }
+    }
+
+    /// The branch may have moved, too.
+    fn take_in(&self) {
+        let Some(note) = self.mains.take() else { return };
+        tracing::info!("{note}");
+        if let Err(error) = project::knock(&self.layout) {
+            tracing::warn!(error = %error.sentence(), "cannot wake the factory, it looks by itself later");
         }
     }
 

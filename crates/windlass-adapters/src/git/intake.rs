@@ -1,0 +1,84 @@
+//! What a person commits on the main branch of their own checkout, which is only read, reaches ours.
+
+use std::path::Path;
+
+use windlass_core::id::Sha;
+
+use super::bare::BareRepo;
+use super::error::GitError;
+use super::names::{checkout_ref, head_ref};
+use super::refs::{Expect, Swap};
+
+/// How often a branch that others move at the same time is tried.
+const TRIES: u32 = 5;
+
+/// What came of a look at a person's main.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Intake {
+    /// Ours holds all of theirs.
+    Nothing,
+    /// Ours moved on to theirs.
+    Taken { commits: u64, to: Sha },
+    /// Each has commits that the other lacks: a person brings them together.
+    Parted(Parted),
+}
+
+/// Commits that only one of the two has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parted {
+    pub theirs: u64,
+    pub ours: u64,
+}
+
+impl BareRepo {
+    /// Takes over what `checkout` has on `branch` beyond us, if nothing of ours stands against it. What was seen there is
+    /// kept as `refs/windlass/checkout/<branch>`.
+    pub fn take_in(&self, checkout: &Path, branch: &str) -> Result<Intake, GitError> {
+        let (main, seen) = (head_ref(branch)?, checkout_ref(branch)?);
+        self.call()
+            .args(["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"])
+            .args(["--no-auto-maintenance", "--no-show-forced-updates"])
+            .arg(checkout)
+            .arg(format!("+{main}:{seen}"))
+            .done()?;
+        for _ in 0..TRIES {
+            let (ours, theirs) = (self.main_tip(branch)?, self.commit_of(&seen)?);
+            let parted = self.apart(&ours, &theirs)?;
+            match parted {
+                Parted { theirs: 0, .. } => return Ok(Intake::Nothing),
+                Parted { ours: 0, theirs: commits } => {
+                    match self.swap(&main, &theirs, Expect::At(&ours), Some("windlass: from the checkout"))? {
+                        Swap::Done => return Ok(Intake::Taken { commits, to: theirs }),
+                        Swap::Lost { .. } => {}
+                    }
+                }
+                Parted { .. } => return Ok(Intake::Parted(parted)),
+            }
+        }
+        Ok(Intake::Nothing)
+    }
+
+    /// How our main stands to the checkout's as it was last seen; `None` when it never was.
+    pub fn stands_apart(&self, branch: &str) -> Result<Option<Parted>, GitError> {
+        let Some(theirs) = self.resolve(&checkout_ref(branch)?)? else { return Ok(None) };
+        self.apart(&self.main_tip(branch)?, &theirs).map(Some)
+    }
+
+    fn apart(&self, ours: &Sha, theirs: &Sha) -> Result<Parted, GitError> {
+        if ours == theirs {
+            return Ok(Parted { theirs: 0, ours: 0 });
+        }
+        let range = format!("{ours}...{theirs}");
+        let answer = self.call().args(["rev-list", "--left-right", "--count", &range]).done()?;
+        let text = answer.text();
+        let mut counts = text.split_whitespace().map(str::parse::<u64>);
+        match (counts.next(), counts.next()) {
+            (Some(Ok(ours)), Some(Ok(theirs))) => Ok(Parted { theirs, ours }),
+            (_, _) => Err(answer.unusable("two counts were expected")),
+        }
+    }
+
+    fn commit_of(&self, name: &str) -> Result<Sha, GitError> {
+        self.call().args(["rev-parse", "--verify", "--end-of-options", name]).done()?.sha()
+    }
+}

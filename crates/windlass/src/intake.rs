@@ -1,0 +1,74 @@
+//! What a person commits on main in their checkout reaches the factory's main, and what does not is said.
+
+use std::path::PathBuf;
+
+use windlass_adapters::git::{BareRepo, Git, GitError, Intake, Parted};
+
+use crate::project::Project;
+
+/// The two mains that belong together.
+#[derive(Debug, Clone)]
+pub struct Mains {
+    git: Git,
+    ours: PathBuf,
+    checkout: PathBuf,
+    branch: String,
+}
+
+/// The checkout lacks what has landed.
+#[derive(Debug, Clone)]
+pub struct Apart {
+    /// Whether a person's own commits wait for the two to be joined.
+    pub waits: bool,
+    pub says: String,
+}
+
+impl Mains {
+    pub fn of(project: &Project) -> Self {
+        Self {
+            git: Git::new(project.search_path()),
+            ours: project.layout.repository(),
+            checkout: project.root.clone(),
+            branch: project.sources.branch.clone(),
+        }
+    }
+
+    /// Takes over what the checkout has beyond us. What a person should hear of it, if anything.
+    pub fn take(&self) -> Option<String> {
+        match self.try_take() {
+            Ok(Intake::Nothing) => None,
+            Ok(Intake::Taken { commits, to }) => Some(format!(
+                "{commits} of your commits on {} are taken over, up to {}",
+                self.branch,
+                to.short()
+            )),
+            Ok(Intake::Parted(parted)) => Some(self.sentence(parted)),
+            Err(error) => Some(format!(
+                "your {} cannot be read, the factory goes on with its own: {error}",
+                self.branch
+            )),
+        }
+    }
+
+    fn try_take(&self) -> Result<Intake, GitError> {
+        BareRepo::open(&self.git, &self.ours)?.take_in(&self.checkout, &self.branch)
+    }
+
+    /// How the two stood to each other when we last looked, where a person has something to do about it.
+    pub fn apart(&self) -> Result<Option<Apart>, GitError> {
+        let parted = BareRepo::open(&self.git, &self.ours)?.stands_apart(&self.branch)?;
+        let apart = |parted: Parted| Apart { waits: parted.theirs > 0, says: self.sentence(parted) };
+        Ok(parted.filter(|parted| parted.ours > 0).map(apart))
+    }
+
+    fn sentence(&self, Parted { theirs, ours }: Parted) -> String {
+        let (branch, repo) = (&self.branch, self.ours.display());
+        let pull = format!("git pull --no-rebase '{repo}' {branch}");
+        if theirs == 0 {
+            return format!("your {branch} lacks {ours} commits that have landed: {pull}");
+        }
+        format!(
+            "your {branch} lacks {ours} commits that have landed, and {theirs} of yours wait to be joined with them: {pull}"
+        )
+    }
+}
