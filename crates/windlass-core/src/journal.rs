@@ -38,6 +38,11 @@ pub enum FactoryFact {
     DaemonStopped {
         epoch: u64,
     },
+    /// A copy was put in the place of a damaged database.
+    DatabaseRestored {
+        copy: String,
+        aside: String,
+    },
     TaskClaimed {
         title: String,
         branch: String,
@@ -200,6 +205,7 @@ impl FactoryFact {
         match self {
             Self::DaemonStarted { .. } => "daemon_started",
             Self::DaemonStopped { .. } => "daemon_stopped",
+            Self::DatabaseRestored { .. } => "database_restored",
             Self::TaskClaimed { .. } => "task_claimed",
             Self::TaskMoved { .. } => "task_moved",
             Self::AgentRegistered { .. } => "agent_registered",

@@ -107,7 +107,7 @@ impl StoreError {
                 Some("start the daemon once; it brings the database up to date".into())
             }
             Self::Corrupt { path, .. } => Some(format!(
-                "nothing was deleted; stop the daemon, move `{0}`, `{0}-wal` and `{0}-shm` aside together and put the last backup in place",
+                "nothing was deleted; `windlass restore` moves `{}` aside and puts the last copy in its place",
                 path.display()
             )),
             Self::Full { .. } => Some("free some space on the disk that holds the state folder".into()),

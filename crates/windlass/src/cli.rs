@@ -15,7 +15,8 @@ use windlass_core::time::Span;
 use crate::commands::{
     abandon, agents, attach, backup, bridge, close, comment, completions, config, cost, demo, demo_agent,
     doctor, down, events, export, gc, hook, import, inbox, init, issues, label, logs, man, new, pause, plan,
-    queue, report, resume, retry, run, schedule, service, shim, show, status, tell, tick, top, up, why,
+    queue, report, restore, resume, retry, run, schedule, service, shim, show, status, tell, tick, top, up,
+    why,
 };
 use crate::error::{CliError, Report};
 use crate::exit::Exit;
@@ -121,6 +122,7 @@ pub enum Command {
     Export(export::Args),
     Import(import::Args),
     Backup(backup::Args),
+    Restore(restore::Args),
     Gc(gc::Args),
     Report(report::Args),
     Config(config::Args),

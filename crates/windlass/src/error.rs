@@ -9,6 +9,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
+pub use from::DAMAGED;
+
 use crate::exit::Exit;
 
 /// `code` is stable, for programs; `title` says what was tried, `why` the reason, `next` the ways out.

@@ -31,23 +31,34 @@ pub struct Parted {
 }
 
 impl BareRepo {
-    /// Takes over what `checkout` has on `branch` beyond us, if nothing of ours stands against it. What was seen there is
-    /// kept as `refs/windlass/checkout/<branch>`.
+    /// Takes over what `checkout` has got on `branch` since we last looked, if nothing of ours stands against it. What was
+    /// seen there is kept as `refs/windlass/checkout/<branch>`, last of all, so that who is killed looks again.
     pub fn take_in(&self, checkout: &Path, branch: &str) -> Result<Intake, GitError> {
         let (main, seen) = (head_ref(branch)?, checkout_ref(branch)?);
+        let answer = self.call().args(["ls-remote", "--exit-code"]).arg(checkout).arg(&main).done()?;
+        let theirs = answer.parse_sha(answer.text().split_whitespace().next().unwrap_or_default())?;
+        if self.resolve(&seen)?.as_ref() == Some(&theirs) {
+            return Ok(Intake::Nothing);
+        }
         self.call()
             .args(["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"])
-            .args(["--no-auto-maintenance", "--no-show-forced-updates"])
+            .arg("--no-auto-maintenance")
             .arg(checkout)
-            .arg(format!("+{main}:{seen}"))
+            .arg(theirs.as_str())
             .done()?;
+        let intake = self.move_on(&main, branch, theirs.clone())?;
+        self.set_ref(&seen, &theirs)?;
+        Ok(intake)
+    }
+
+    fn move_on(&self, main: &str, branch: &str, theirs: Sha) -> Result<Intake, GitError> {
         for _ in 0..TRIES {
-            let (ours, theirs) = (self.main_tip(branch)?, self.commit_of(&seen)?);
+            let ours = self.main_tip(branch)?;
             let parted = self.apart(&ours, &theirs)?;
             match parted {
                 Parted { theirs: 0, .. } => return Ok(Intake::Nothing),
                 Parted { ours: 0, theirs: commits } => {
-                    match self.swap(&main, &theirs, Expect::At(&ours), Some("windlass: from the checkout"))? {
+                    match self.swap(main, &theirs, Expect::At(&ours), Some("windlass: from the checkout"))? {
                         Swap::Done => return Ok(Intake::Taken { commits, to: theirs }),
                         Swap::Lost { .. } => {}
                     }
@@ -76,9 +87,5 @@ impl BareRepo {
             (Some(Ok(ours)), Some(Ok(theirs))) => Ok(Parted { theirs, ours }),
             (_, _) => Err(answer.unusable("two counts were expected")),
         }
-    }
-
-    fn commit_of(&self, name: &str) -> Result<Sha, GitError> {
-        self.call().args(["rev-parse", "--verify", "--end-of-options", name]).done()?.sha()
     }
 }

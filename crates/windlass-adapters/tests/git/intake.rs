@@ -44,7 +44,7 @@ fn who_has_parted_is_brought_together_by_a_person_alone() {
     let ours = world.main();
     let parted = Parted { theirs: 1, ours: 1 };
     assert_eq!(world.repo.take_in(&world.user(), "main").unwrap(), Intake::Parted(parted));
-    assert_eq!((world.main(), world.repo.stands_apart("main").unwrap()), (ours, Some(parted)));
+    assert_eq!((world.main(), world.repo.stands_apart("main").unwrap()), (ours.clone(), Some(parted)));
     git(
         &world.user(),
         &["pull", "-q", "--no-rebase", "--no-edit", world.repo.path().to_str().unwrap(), "main"],
@@ -53,6 +53,10 @@ fn who_has_parted_is_brought_together_by_a_person_alone() {
     // A history that was written anew is a parting, too.
     git(&world.user(), &["commit", "-q", "--amend", "-m", "again"]);
     assert!(matches!(world.repo.take_in(&world.user(), "main").unwrap(), Intake::Parted(_)));
+    // Somebody sets ours back: what was taken over once is not taken over again.
+    world.repo.set_ref("refs/heads/main", &ours).unwrap();
+    assert_eq!(world.repo.take_in(&world.user(), "main").unwrap(), Intake::Nothing);
+    assert_eq!(world.main(), ours);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod migrate;
 mod open;
 mod people;
 mod pool;
+mod restore;
 mod serve;
 mod sessions;
 mod tasks;
@@ -80,6 +81,12 @@ impl SqliteStore {
     /// Copies the whole file, tables of others included, while work goes on. Refuses to overwrite.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.with_reader(|conn| backup::backup(conn, to))
+    }
+
+    /// Puts a copy that `backup` made in the place of the database, which goes into the new folder `aside` as it is. Refused
+    /// while a daemon holds it, and for a copy that is not whole.
+    pub fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(), StoreError> {
+        restore::restore(state_dir, copy, aside)
     }
 
     /// Reads all of it and says what is wrong.

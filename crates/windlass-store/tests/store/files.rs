@@ -131,6 +131,40 @@ fn a_damaged_database_is_told_and_kept() {
 }
 
 #[test]
+fn a_copy_takes_the_place_of_a_damaged_database_which_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, copy, aside) =
+        (folder.path().join("state"), folder.path().join("copy.db"), folder.path().join("aside"));
+    let store = daemon(&state).unwrap();
+    commit(&store, vec![paused(1)]).unwrap();
+    store.backup(&copy).unwrap();
+    let held = SqliteStore::restore(&state, &copy, &aside);
+    assert!(matches!(held, Err(StoreError::HeldBy { .. })), "{held:?}");
+    commit(&store, vec![paused(2)]).unwrap();
+    drop(store);
+    let path = state.join("windlass.db");
+    let mut damaged = fs::read(&path).unwrap();
+    damaged[..4096].fill(0xff);
+    fs::write(&path, &damaged).unwrap();
+
+    let broken = folder.path().join("broken.db");
+    fs::write(&broken, &damaged).unwrap();
+    let refused = SqliteStore::restore(&state, &broken, &aside);
+    assert!(matches!(refused, Err(StoreError::Corrupt { .. })), "{refused:?}");
+    assert!(
+        !aside.exists() && fs::read(&path).unwrap() == damaged,
+        "a copy that is not whole changes nothing"
+    );
+
+    SqliteStore::restore(&state, &copy, &aside).unwrap();
+    assert!(fs::read(aside.join("windlass.db")).unwrap() == damaged);
+    assert_eq!(mode(&path), 0o600);
+    let store = daemon(&state).unwrap();
+    assert_eq!(store.last_seq().unwrap(), 1, "as when the copy was made");
+    commit(&store, vec![paused(3)]).unwrap();
+}
+
+#[test]
 fn nothing_is_made_by_looking() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");

@@ -176,7 +176,8 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
     Some(match last {
         None => F::DaemonStarted { epoch: 1, pid: 2, version: text() },
         Some(F::DaemonStarted { .. }) => F::DaemonStopped { epoch: 1 },
-        Some(F::DaemonStopped { .. }) => F::TaskClaimed { title: text(), branch: text(), session },
+        Some(F::DaemonStopped { .. }) => F::DatabaseRestored { copy: text(), aside: text() },
+        Some(F::DatabaseRestored { .. }) => F::TaskClaimed { title: text(), branch: text(), session },
         Some(F::TaskClaimed { .. }) => {
             F::TaskMoved { from: "A".into(), to: "B".into(), reason: text(), session }
         }

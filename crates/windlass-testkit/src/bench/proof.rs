@@ -18,6 +18,8 @@ use super::{Wishes, talk};
 /// The same choice in every run, so that figures can be compared.
 const SEED: u64 = 1;
 const SEEDS: u64 = 2_000;
+/// As many as a check has, in twenty seconds.
+const SEEDS_PER_S: f64 = 100.0;
 /// A deliberate bug must be caught within so many.
 const SEEDS_FOR_A_BUG: u64 = 5_000;
 
@@ -31,7 +33,9 @@ pub fn measure(place: &Place, wishes: &Wishes) -> Result<Sheet, BenchError> {
     let done = sweep::campaign(&program, Size::Check, SEED, talk);
     let seconds = begun.elapsed().as_secs_f64();
     talk("searching the models to the last state");
+    let begun = Instant::now();
     let model = search();
+    let searched = begun.elapsed().as_secs_f64();
     let mut violations = model.broken.len();
     violations += swept(&mut sheet, done, seconds);
     let sim = place.bench.with_file_name("sim");
@@ -42,6 +46,7 @@ pub fn measure(place: &Place, wishes: &Wishes) -> Result<Sheet, BenchError> {
         talk("there is no simulator beside this program: its figures are left out");
     }
     sheet.figure("model_states", count(model.states), "states of the models, all of them looked at");
+    sheet.figure_with_goal("model_s", searched, Op::AtMost, 10.0, "seconds for that");
     sheet.figure_with_goal("violations", count(violations), Op::AtMost, 0.0, "promises broken in all of it");
     Ok(sheet)
 }
@@ -62,7 +67,7 @@ fn swept(sheet: &mut Sheet, done: Vec<Done>, seconds: f64) -> usize {
     sheet.figure("scenarios", count(scenarios), "ways of issues through the factory");
     sheet.figure("kills", f64::from(sum.kills), "daemons killed by SIGKILL, each at a point");
     sheet.figure("faults", f64::from(sum.faults), "effects that failed, lost their answer or hung");
-    sheet.figure("sweep_s", seconds, "seconds for all kills and faults");
+    sheet.figure_with_goal("sweep_s", seconds, Op::AtMost, 60.0, "seconds for all kills and faults");
     let duplicates = f64::from(sum.duplicates);
     sheet.figure_with_goal("duplicates", duplicates, Op::AtMost, 0.0, "outward acts that happened twice");
     sheet.figure("recovery_p50_ms", percentile(all, 50.0), "start after a kill to the first act");
@@ -80,7 +85,8 @@ fn simulated(sheet: &mut Sheet, place: &Place, sim: &Path, seeds: u64) -> Result
         .map_err(|error| BenchError::Answer { call, detail: error.to_string() })?;
     let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
     sheet.figure("seeds", number("seeds"), "simulated worlds, each lived twice and the same both times");
-    sheet.figure("seeds_per_s", number("seeds_per_s"), "of them in a second");
+    let speed = number("seeds_per_s");
+    sheet.figure_with_goal("seeds_per_s", speed, Op::AtLeast, SEEDS_PER_S, "of them in a second");
     Ok(told["violations"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX))
 }
 

@@ -16,7 +16,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
         &["new", "run", "tell", "retry", "abandon", "pause", "resume", "inbox", "comment", "label", "close"],
     ),
     ("Set", &["config", "schedule"]),
-    ("Data", &["events", "export", "import", "backup", "gc", "report", "tick"]),
+    ("Data", &["events", "export", "import", "backup", "restore", "gc", "report", "tick"]),
 ];
 
 pub fn command() -> clap::Command {

@@ -31,6 +31,7 @@ pub mod pause;
 pub mod plan;
 pub mod queue;
 pub mod report;
+pub mod restore;
 pub mod resume;
 pub mod retry;
 pub mod run;
@@ -88,6 +89,7 @@ pub fn run(context: &mut Context, command: Command) -> Result<Exit, CliError> {
         Command::Export(args) => export::run(context, &args),
         Command::Import(args) => import::run(context, &args),
         Command::Backup(args) => backup::run(context, &args),
+        Command::Restore(args) => restore::run(context, &args),
         Command::Gc(args) => gc::run(context, &args),
         Command::Report(args) => report::run(context, &args),
         Command::Config(args) => config::run(context, &args),

@@ -11,6 +11,9 @@ use windlass_store::StoreError;
 use super::CliError;
 use crate::exit::Exit;
 
+/// The database itself is not whole.
+pub const DAMAGED: &str = "store-damaged";
+
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
@@ -18,7 +21,8 @@ impl From<StoreError> for CliError {
             StoreError::Exists { .. } | StoreError::NotEmpty { .. } => "exists",
             StoreError::NotAnExport { .. } => "invalid",
             StoreError::Newer { .. } | StoreError::Older { .. } => "store-version",
-            StoreError::Corrupt { .. } | StoreError::Unreadable { .. } => "store-damaged",
+            StoreError::Corrupt { .. } => DAMAGED,
+            StoreError::Unreadable { .. } => "store-unreadable",
             StoreError::Full { .. } => "disk-full",
             StoreError::Busy { .. } => "store-busy",
             StoreError::ReadOnly { .. } | StoreError::Permissions { .. } | StoreError::Foreign { .. } => {

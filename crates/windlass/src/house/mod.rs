@@ -71,6 +71,9 @@ impl Job {
         let at = windlass_engine::now();
         let done = match self {
             Self::Gc => collect(project),
+            Self::Backup if by == CLOCK && newest_is_current(project) => {
+                Ok("nothing has changed since the last copy".into())
+            }
             Self::Backup => back_up(project, at),
         };
         let (failed, says) = match &done {
@@ -126,15 +129,35 @@ fn back_up(project: &Project, at: Millis) -> Result<String, CliError> {
     }
     let to = folder.join(format!("windlass-{}.db", Stamp(at).to_string().replace(':', "")));
     project.reader()?.backup(&to)?;
-    let mut older = ours(project, |rest| rest.strip_suffix(".db").is_some_and(is_time))?;
+    let mut older = copies(project)?;
     // Whatever the clock says, the newest is the one that was just made.
     older.retain(|copy| *copy != to);
+    older.reverse();
     let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX) - 1;
     let spare = older.len().saturating_sub(keep);
     for old in older.drain(..spare) {
         remove(&old)?;
     }
     Ok(format!("copied to {}; copies kept: {}", to.display(), older.len() + 1))
+}
+
+/// The copies that the clock made, the newest first.
+pub fn copies(project: &Project) -> Result<Vec<PathBuf>, CliError> {
+    if !project.layout.backups().exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = ours(project, |rest| rest.strip_suffix(".db").is_some_and(is_time))?;
+    found.reverse();
+    Ok(found)
+}
+
+/// Whether nobody has written since the newest copy was made.
+fn newest_is_current(project: &Project) -> bool {
+    let written = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    let newest = copies(project).ok().and_then(|copies| written(copies.first()?));
+    let database = project.layout.database();
+    let last = written(&database).max(written(&database.with_extension("db-wal")));
+    newest.is_some_and(|copied| last.is_some_and(|last| last < copied))
 }
 
 /// As we write a time into the name of a file.

@@ -20,14 +20,49 @@ fn one_merged() -> (Works, PathBuf) {
     // One file without side files, as it is after a long rest.
     let (database, whole) = (works.machine.state().join("windlass.db"), works.machine.path("whole.db"));
     works.must(&["backup", whole.to_str().unwrap()]);
-    for name in ["windlass.db-wal", "windlass.db-shm"] {
-        drop(std::fs::remove_file(works.machine.state().join(name)));
-    }
+    remove_side_files(&works);
     let mut bytes = std::fs::read(whole).unwrap();
     // Where SQLite keeps that a file has a write-ahead log.
     bytes[18..20].copy_from_slice(&[2, 2]);
     std::fs::write(&database, bytes).unwrap();
     (works, database)
+}
+
+fn remove_side_files(works: &Works) {
+    for name in ["windlass.db-wal", "windlass.db-shm"] {
+        drop(std::fs::remove_file(works.machine.state().join(name)));
+    }
+}
+
+/// R19: the last copy takes its place, by itself, and nothing is deleted.
+#[test]
+fn a_damaged_database_gives_way_to_the_last_copy() {
+    let (mut works, database) = one_merged();
+    works.must(&["schedule", "run", "backup"]);
+    let good = std::fs::read(&database).unwrap();
+    let mut pages = good.clone();
+    for byte in &mut pages[4096 * 2..4096 * 20] {
+        *byte ^= 0x55;
+    }
+    let mut head = good;
+    head[..4096].fill(0);
+    for (nth, damaged) in (1..).zip([pages, head]) {
+        remove_side_files(&works);
+        std::fs::write(&database, &damaged).unwrap();
+        let said = works.machine.run(&["up"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(works.show(1)["task"]["state"], "MERGED");
+        let events = works.events();
+        let restored = events.iter().rfind(|event| event["kind"] == "database_restored").unwrap();
+        let aside = restored["data"]["aside"].as_str().unwrap();
+        let kept = std::fs::read(PathBuf::from(aside).join("windlass.db")).unwrap();
+        assert!(kept == damaged, "case {nth}: the damaged file is kept as it was");
+        let another = works.new_issue("after it", "");
+        works.log().wait_merged(another);
+        works.down();
+        works.must(&["schedule", "run", "backup"]);
+    }
+    assert!(works.machine.run(&["restore", "--dry-run"]).out.contains("backups"));
 }
 
 #[test]
@@ -42,13 +77,13 @@ fn a_damaged_or_newer_database_is_refused_and_kept() {
     // Where SQLite keeps `user_version`.
     newer[60..64].copy_from_slice(&1_000_000_u32.to_be_bytes());
     let cases = [
-        ("flipped", flipped, "store-damaged", "backup"),
-        ("cut", good[..good.len() / 2].to_vec(), "store-damaged", "backup"),
+        ("flipped", flipped, "store-damaged", "windlass restore"),
+        ("cut", good[..good.len() / 2].to_vec(), "store-damaged", "windlass restore"),
         (
             "no database",
             b"not a database, but long enough to be read as one".repeat(100),
             "store-damaged",
-            "backup",
+            "windlass restore",
         ),
         ("newer", newer, "store-version", "newer program"),
     ];
@@ -157,7 +192,8 @@ fn main_may_be_moved_by_people_but_not_rewritten_unseen() {
 
     let third = works.new_issue("on what is left", "");
     log.wait_state(third, "AWAITING_CRITIC");
-    push(&["--force", &format!("{begin}:main")]);
+    works.machine.git(&["reset", "-q", "--hard", &begin]);
+    push(&["--force", "HEAD:main"]);
     works.script(&format!("go-{third}"), "");
     let paused = log.wait("the pause", |event| event["kind"] == "queue_paused");
     assert!(paused["data"]["reason"].as_str().unwrap().contains("main was rewritten"), "{paused}");

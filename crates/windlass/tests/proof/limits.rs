@@ -76,14 +76,15 @@ fn a_daemon_that_was_asleep_while_another_took_over_is_fenced() {
     std::fs::remove_file(stage.state().join("daemon.lock")).unwrap();
     let last = stage.live(&[]);
     assert_eq!(last.ended, Ended::Idle, "{}", stage.story());
-    let before = stage.json(&["status"]);
+    let before = stage.json(&["show", "1"])["task"].clone();
+    assert_eq!(before["state"], "MERGED");
     kill_process(pid, Signal::CONT).unwrap();
     // It finds out when it next has something to write.
     stage.file_another();
     wait("the end of the first daemon", || asleep.try_wait().unwrap().is_some());
     assert!(!asleep.wait().unwrap().success());
     assert!(log(&stage).contains("another daemon"), "{}", log(&stage));
-    assert_eq!(stage.json(&["status"])["tasks"], before["tasks"]);
+    assert_eq!(stage.json(&["show", "1"])["task"], before);
     stage.must(&["close", "3"]);
     let last = stage.live(&[]);
     let report = settled(&mut stage, &calm, &last);

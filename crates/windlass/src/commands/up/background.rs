@@ -12,9 +12,10 @@ use windlass_core::text::clean;
 use windlass_store::{EventQuery, Store};
 
 use super::take_mark_away;
+use crate::commands::restore;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
-use crate::error::CliError;
+use crate::error::{CliError, DAMAGED};
 use crate::exit::Exit;
 use crate::project::{self, Project};
 
@@ -26,16 +27,18 @@ const MAX_LOG: u64 = 64 * 1024;
 /// The daemon's pid, and whether it was up before.
 pub fn start(context: &Context, project: &Project) -> Result<(Option<u32>, bool), CliError> {
     // Makes or migrates the database here, where a person reads the error.
-    let store = project.client()?;
+    let before = match last_seq(project) {
+        Err(error) => restore::mend(context, project, error).and_then(|()| last_seq(project)),
+        read => read,
+    }?;
     take_mark_away(project)?;
     let (path, log) = open_log(project)?;
     let from = log.metadata().map_err(|source| CliError::io("read", &path, source))?.len();
-    let before = store.last_seq()?;
     let mut child = spawn(context, project, log)?;
     let patience = context.patience(PATIENCE);
     let until = Instant::now() + patience;
     while Instant::now() < until {
-        if has_started(&store, before, child.id())? {
+        if has_started(project, before, child.id())? {
             return Ok((Some(child.id()), false));
         }
         let ended =
@@ -77,7 +80,17 @@ fn open_log(project: &Project) -> Result<(std::path::PathBuf, File), CliError> {
     }
 }
 
-fn has_started(store: &dyn Store, since: i64, pid: u32) -> Result<bool, CliError> {
+fn last_seq(project: &Project) -> Result<i64, CliError> {
+    Ok(project.client()?.last_seq()?)
+}
+
+/// The daemon may have put a copy in place of what we looked at: it is opened anew, and its numbers may be lower.
+fn has_started(project: &Project, before: i64, pid: u32) -> Result<bool, CliError> {
+    let store = match project.reader() {
+        Err(error) if error.code == DAMAGED => return Ok(false),
+        opened => opened?,
+    };
+    let since = if store.last_seq()? < before { 0 } else { before };
     let query = EventQuery { since, kinds: vec!["daemon_started".into()], ..EventQuery::default() };
     let ours = |fact: &Fact| match fact {
         Fact::Factory(FactoryFact::DaemonStarted { pid: started, .. }) => *started == pid,

@@ -6,6 +6,7 @@ use tracing_subscriber::EnvFilter;
 use windlass_engine::{Factory, Settings, Stop};
 
 use super::{reload, say_notes, take_mark_away};
+use crate::commands::restore;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,7 +20,11 @@ pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<E
     // Before the factory opens: a signal that comes meanwhile must wait, not kill.
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1]).map_err(no_signals)?;
     take_mark_away(project)?;
-    let factory = Factory::open(settings, project.layout.clone())?;
+    let open = || Ok(Factory::open(settings.clone(), project.layout.clone())?);
+    let factory = match open() {
+        Err(error) => restore::mend(context, project, error).and_then(|()| open()),
+        opened => opened,
+    }?;
     // Before anything is begun on an older main.
     if let Some(note) = Mains::of(project).take() {
         context.out.talk(&note);

@@ -1,0 +1,57 @@
+//! Puts a copy in the place of a damaged database, which is moved aside and never deleted.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::{backup, folder};
+use crate::error::{StoreError, classify, io_fault};
+
+/// The files of one database: itself, and what SQLite keeps beside it.
+const SIDE_FILES: [&str; 2] = ["-wal", "-shm"];
+
+/// `aside` is a folder that does not exist yet; it gets the files as they are. Whoever is killed on the way leaves the old
+/// database or the copy in place, and nothing else.
+pub(super) fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(), StoreError> {
+    folder::prepare(state_dir)?;
+    let opening = folder::begin_opening(state_dir)?;
+    let _lock = folder::lock_as_daemon(state_dir, &opening)?;
+    check(copy)?;
+    let path = folder::database(state_dir);
+    let fresh = state_dir.join("windlass.db.restored");
+    fs::copy(copy, &fresh).map_err(io_fault(&fresh, "copy"))?;
+    sync(&fresh)?;
+    fs::create_dir(aside).map_err(io_fault(aside, "make"))?;
+    for end in SIDE_FILES {
+        let name = format!("windlass.db{end}");
+        move_if_there(&state_dir.join(&name), &aside.join(&name))?;
+    }
+    // In one step: there is no moment without a database.
+    renameat_with(CWD, &fresh, CWD, &path, RenameFlags::EXCHANGE)
+        .map_err(|error| io_fault(&path, "put the copy in place")(error.into()))?;
+    move_if_there(&fresh, &aside.join("windlass.db"))?;
+    sync(aside)?;
+    sync(state_dir)?;
+    folder::make_private(&path)
+}
+
+fn check(copy: &Path) -> Result<(), StoreError> {
+    let conn = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|error| classify(copy, "open the copy", error))?;
+    backup::integrity(&conn)
+}
+
+fn move_if_there(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(io_fault(from, "move aside")(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn sync(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(io_fault(path, "sync"))
+}
