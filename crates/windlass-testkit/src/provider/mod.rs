@@ -104,6 +104,13 @@ impl Provider {
 }
 
 impl Asked {
+    /// The tools that the agent has used by then, in their order.
+    pub fn tools(&self) -> Vec<&Value> {
+        let messages = self.body["messages"].as_array().into_iter().flatten();
+        let parts = messages.filter_map(|message| message["content"].as_array()).flatten();
+        parts.filter(|part| part["type"] == "tool_use").collect()
+    }
+
     /// The messages of the conversation, oldest first, each as its role and its texts.
     pub fn messages(&self) -> Vec<(String, String)> {
         let messages =
