@@ -187,8 +187,8 @@ impl Heart {
     }
 
     fn deadlines(&mut self, now: Millis) {
-        let policy = self.settings.policy.clone();
-        let due = |task: &task::Task| task::due(&policy, task, now).map(|event| (task.id.clone(), event));
+        let policy = &self.settings.policy;
+        let due = |task: &task::Task| task::due(policy, task, now).map(|event| (task.id.clone(), event));
         let due: Vec<(TaskId, task::Event)> = self.book.tasks.values().filter_map(due).collect();
         for (task, event) in due {
             self.book.happened(now, &task, &event);

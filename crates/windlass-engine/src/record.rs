@@ -37,6 +37,8 @@ pub struct Book {
     pub builds: BTreeMap<BuildId, Build>,
     /// Issues whose newest task has ended: only a person's retry starts them again.
     pub ended: BTreeSet<IssueNumber>,
+    /// What all have cost since a time, as the store said; forgotten when it learns of more.
+    spent: Option<(Millis, u64)>,
     page: Page,
     policy: Policy,
     layout: Layout,
@@ -75,6 +77,7 @@ impl Book {
             identities: BTreeMap::new(),
             builds: BTreeMap::new(),
             ended: BTreeSet::new(),
+            spent: None,
             page: Page::default(),
             policy,
             layout,
@@ -373,7 +376,10 @@ impl Book {
     pub fn commit(&mut self, store: &dyn Store, wait: impl Fn(&StoreError)) -> Result<Written, StoreError> {
         let page = std::mem::take(&mut self.page);
         if !page.ops.is_empty() {
-            let write = Write { ops: page.ops };
+            if page.ops.iter().any(|op| matches!(op, Op::AddUsage(_))) {
+                self.spent = None;
+            }
+            let write = Write::from(page.ops);
             loop {
                 match store.commit(write.clone()) {
                     Ok(_) => break,
@@ -396,5 +402,6 @@ fn predecessor(start: &Start) -> Option<SessionId> {
 }
 
 mod checkpoint;
+mod spent;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! What can be changed, and what belongs together: one `Write` is one transaction, all or nothing.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use windlass_core::build::{Build, TreeVerdict};
 use windlass_core::command::Answer;
@@ -11,7 +13,8 @@ use windlass_core::time::Millis;
 
 #[derive(Debug, Clone, Default)]
 pub struct Write {
-    pub ops: Vec<Op>,
+    /// Shared: whoever has to try again, or wants to look at it later, need not copy it.
+    pub ops: Arc<Vec<Op>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +108,6 @@ pub struct UsageRow {
 
 impl From<Vec<Op>> for Write {
     fn from(ops: Vec<Op>) -> Self {
-        Self { ops }
+        Self { ops: Arc::new(ops) }
     }
 }

@@ -17,8 +17,8 @@ pub struct Queue {
     pub known_main: Option<Sha>,
     pub paused: Option<Pause>,
     pub(crate) memory: Memory,
-    /// As it was last written down.
-    written: String,
+    /// As this daemon last wrote it down.
+    written: Option<Memory>,
     /// What tests are built on, with its tree: main as git last said, or the candidate that main was made of. A
     /// landing may give main a commit of its own with that candidate's tree; what stands on the candidate stays valid.
     pub(super) main: Option<(Sha, Sha)>,
@@ -66,12 +66,11 @@ impl Queue {
 
     /// The memory as text, if it is not what was last written.
     pub(super) fn news(&mut self) -> Option<String> {
-        let text = serde_json::to_string(&self.memory).expect("plain data");
-        if text == self.written {
+        if self.written.as_ref() == Some(&self.memory) {
             return None;
         }
-        self.written.clone_from(&text);
-        Some(text)
+        self.written = Some(self.memory.clone());
+        Some(serde_json::to_string(&self.memory).expect("plain data"))
     }
 
     /// The plan's view. It takes part of the memory along; `take_back` returns it.

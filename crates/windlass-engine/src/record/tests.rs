@@ -3,7 +3,8 @@
 use windlass_core::id::{ChangeNumber, IssueNumber};
 use windlass_core::phase::Phase;
 use windlass_core::task::Claim;
-use windlass_store::{EventQuery, SqliteStore, Store};
+use windlass_core::time::Span;
+use windlass_store::{EventQuery, SqliteStore, Store, UsageRow};
 
 use super::*;
 
@@ -156,4 +157,34 @@ fn a_replaced_session_is_stopped_though_the_task_ends_first() {
     let stops = desk.pending().iter().filter(|name| *name == "stop_session").count();
     assert_eq!(stops, 2, "the silent session and its successor: {:?}", desk.pending());
     assert!(!desk.pending().contains(&"start_session".to_owned()));
+}
+
+#[test]
+fn what_all_have_spent_is_what_the_store_knows_also_after_it_was_asked() {
+    let mut desk = Desk::new();
+    let task = desk.claim();
+    let spends = |at: Millis, cost_micro_usd: u64| {
+        Op::AddUsage(UsageRow {
+            session: SessionId::dev(&task, 1),
+            task: task.clone(),
+            issue: IssueNumber(7),
+            at,
+            input: 0,
+            cache_write: 0,
+            cache_read: 0,
+            output: 0,
+            model: String::new(),
+            cost_micro_usd,
+        })
+    };
+    let mut spent = Vec::new();
+    for (at, cost) in [(AT, 20), (AT + Span::secs(1), 3)] {
+        desk.book.put(spends(at, cost));
+        // What is only on the page is not spent yet, and asking for it must not hide it later.
+        spent.push(desk.book.spent(&desk.store, Millis(0)).unwrap());
+        desk.write();
+        spent.push(desk.book.spent(&desk.store, Millis(0)).unwrap());
+    }
+    spent.push(desk.book.spent(&desk.store, AT + Span::secs(1)).unwrap());
+    assert_eq!(spent, [0, 20, 20, 23, 3]);
 }

@@ -7,7 +7,7 @@ use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
 use windlass_core::task::{Claim, Event, Task};
 use windlass_core::time::{Millis, Span};
-use windlass_store::{Op, Store, StoreError, UsageQuery};
+use windlass_store::{Op, Store, StoreError};
 
 use crate::causes::Seen;
 use crate::heart::{Backlog, Heart};
@@ -129,10 +129,10 @@ impl Heart {
         Ok(())
     }
 
-    fn decide(&self, now: Millis) -> Result<Decision, StoreError> {
+    fn decide(&mut self, now: Millis) -> Result<Decision, StoreError> {
+        let spent = self.book.spent(self.store.as_ref(), now.midnight())?;
         let (policy, room) = (&self.settings.policy, self.outside.room());
-        let today = UsageQuery { issue: None, since: Some(now.midnight()) };
-        let hold = Hold::first(policy, self.paused, room, self.store.cost(&today)?);
+        let hold = Hold::first(policy, self.paused, room, spent);
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let (issues, only) = (&self.backlog.issues, self.settings.only);
         let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };

@@ -128,12 +128,13 @@ fn quick_check(conn: &Connection) -> Result<(), StoreError> {
 }
 
 pub(super) fn raise_epoch(conn: &Connection, holder: &str, now: Millis) -> Result<u64, StoreError> {
-    conn.query_row(
+    conn.prepare_cached(
         "INSERT INTO lease (name, holder, epoch, at) VALUES (?1, ?2, 1, ?3)
          ON CONFLICT (name) DO UPDATE SET holder = ?2, epoch = epoch + 1, at = ?3 RETURNING epoch",
-        params![LEASE, holder, now.0],
-        |row| super::cell::read_number(row, 0),
     )
+    .and_then(|mut statement| {
+        statement.query_row(params![LEASE, holder, now.0], |row| super::cell::read_number(row, 0))
+    })
     .map_err(fault(conn, "take the lease"))
 }
 

@@ -150,7 +150,7 @@ fn apart(conn: &Connection, epoch: Option<u64>, work: &Work) -> Result<i64, Stor
 fn carry_out(conn: &Connection, epoch: Option<u64>, work: &Work) -> Result<i64, StoreError> {
     match work {
         Work::Commit(write) => {
-            for op in &write.ops {
+            for op in write.ops.iter() {
                 apply::apply(conn, epoch.unwrap_or(0), op)?;
             }
             events::last_seq(conn).map_err(fault(conn, "read the last event's number"))

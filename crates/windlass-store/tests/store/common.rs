@@ -156,7 +156,7 @@ pub fn usage(issue: u64, at: i64, cost_micro_usd: u64) -> UsageRow {
 }
 
 pub fn commit(store: &dyn Store, ops: Vec<Op>) -> Result<i64, StoreError> {
-    store.commit(Write { ops }).map(|committed| committed.last_seq)
+    store.commit(Write::from(ops)).map(|committed| committed.last_seq)
 }
 
 pub fn daemon(state_dir: &std::path::Path) -> Result<SqliteStore, StoreError> {

@@ -15,17 +15,28 @@ pub enum Lines {
 pub struct Trace {
     hash: u64,
     length: u64,
+    /// What is being hashed, as text; kept for its room.
+    text: String,
     lines: Option<Vec<String>>,
 }
 
 impl Trace {
     pub fn new(lines: Lines) -> Self {
-        Self { hash: 0, length: 0, lines: (lines == Lines::Kept).then(Vec::new) }
+        Self { hash: 0, length: 0, text: String::new(), lines: (lines == Lines::Kept).then(Vec::new) }
     }
 
     /// Counts in the hash.
     pub fn add(&mut self, what: &impl std::fmt::Debug) {
-        write!(Hasher(self), "{what:?}").expect("hashing cannot fail");
+        self.text.clear();
+        write!(self.text, "{what:?}").expect("text in memory takes everything");
+        self.length += self.text.len() as u64;
+        let (words, rest) = self.text.as_bytes().as_chunks::<8>();
+        for word in words {
+            self.hash = stir(self.hash, *word);
+        }
+        let mut word = [0; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        self.hash = stir(self.hash, word);
     }
 
     /// For people only; made only if somebody wants to read it.
@@ -45,18 +56,7 @@ impl Trace {
     }
 }
 
-struct Hasher<'a>(&'a mut Trace);
-
-impl std::fmt::Write for Hasher<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let trace = &mut *self.0;
-        trace.length += text.len() as u64;
-        for chunk in text.as_bytes().chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            trace.hash = (trace.hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            trace.hash ^= trace.hash >> 29;
-        }
-        Ok(())
-    }
+fn stir(hash: u64, word: [u8; 8]) -> u64 {
+    let hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^ (hash >> 29)
 }

@@ -53,7 +53,7 @@ impl Desk {
     }
 
     fn write(&self, op: Op) {
-        self.world.store.commit(Write { ops: vec![op] }).unwrap();
+        self.world.store.commit(Write::from(vec![op])).unwrap();
     }
 
     /// A candidate whose tests are green, whatever is in it.

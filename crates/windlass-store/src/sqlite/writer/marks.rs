@@ -25,7 +25,7 @@ fn facts(write: &Write, marks: &mut Vec<Mark>) {
         Op::SaveTask { expected, .. } => Some(expected + 1),
         _ => None,
     });
-    for op in &write.ops {
+    for op in write.ops.iter() {
         if let Op::Log(entry) = op {
             if matches!(entry.fact, Fact::Task(_)) {
                 version = saved.next().unwrap_or(version);

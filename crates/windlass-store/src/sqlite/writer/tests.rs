@@ -28,7 +28,7 @@ fn line(reason: &str) -> Op {
 }
 
 fn write(ops: Vec<Op>) -> Work {
-    Work::Commit(Write { ops })
+    Work::Commit(Write::from(ops))
 }
 
 /// A writer whose disk has room for so many more pages.

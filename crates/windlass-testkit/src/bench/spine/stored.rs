@@ -84,10 +84,10 @@ pub fn fill(state: &Path, size: Size) -> Result<usize, BenchError> {
         let task = task(nth, states[nth % states.len()].clone(), Millis(now.0 - age));
         rows.extend(rows_of(&task, events_of_a_task));
         if nth % TASKS_IN_A_WRITE == TASKS_IN_A_WRITE - 1 {
-            store.commit(Write { ops: std::mem::take(&mut rows) })?;
+            store.commit(Write::from(std::mem::take(&mut rows)))?;
         }
     }
-    store.commit(Write { ops: rows })?;
+    store.commit(Write::from(rows))?;
     Ok(usize::try_from(store.last_seq()?).unwrap_or(0))
 }
 

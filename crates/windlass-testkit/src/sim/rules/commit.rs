@@ -21,7 +21,7 @@ impl World {
             self.complain(Rule::Fence, format!("daemon {daemon} of epoch {epoch} writes, {newest} is here"));
         }
         self.check_turns(write);
-        for op in &write.ops {
+        for op in write.ops.iter() {
             self.check_op(write, op);
         }
         self.check_task_slots();
