@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use windlass_core::time::Millis;
 
@@ -98,6 +99,8 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, rusqlite::Error>
 pub(super) fn set_up(conn: Connection) -> Result<Connection, rusqlite::Error> {
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this, SQLite prepares a statement anew for each value that it might choose another index for.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "trusted_schema", "OFF")?;
     Ok(conn)
