@@ -166,6 +166,34 @@ fn regression_a_red_main_does_not_make_the_queue_run_in_circles() {
     assert_eq!((said(&run, "QueuePaused"), said(&run, "\"MERGED\"")), (1, 1));
 }
 
+/// The word was handed over before the agent died; its successor was to remember it, and knew nothing of the conversation.
+#[test]
+fn regression_what_a_person_said_in_a_conversation_that_is_lost_reaches_who_begins_anew() {
+    let issue = IssueNumber(1);
+    let begun = when(&lives(1, Vec::new()), "SessionStarted");
+    let dies = TurnKind::Dies { code: 1, worked: false };
+    let run = lives(
+        1,
+        vec![
+            Mishap::Deed { at: begun + 1_000, what: Deed::Tell(issue) },
+            Mishap::Turn { issue, nth: 1, how: TurnKind::Silent },
+            Mishap::Turn { issue, nth: 2, how: dies },
+            Mishap::Forgotten { issue, nth: 1 },
+        ],
+    );
+    assert_eq!((said(&run, "KnowNothing"), said(&run, "\"MERGED\"")), (1, 1));
+    assert_eq!(run.probes.counts().get("a person's word was passed on"), Some(&1));
+}
+
+/// Nobody was told that the turn had ended, and then the session was stopped.
+#[test]
+fn regression_what_a_session_used_before_it_was_stopped_is_counted() {
+    for seed in [52, 359, 1_443] {
+        let run = sim::run(&Template::new(), sim::plan(seed), Lines::NotKept);
+        assert_eq!(run.broken, None, "seed {seed}");
+    }
+}
+
 /// Found by long runs: a daemon that slept through a take-over tried an effect again (`Doubled`), the slot of a build that
 /// could not be ended was given away (`BuildSlots`), a critic that had begun waited for a forge that was down (`Noticed`),
 /// a clock that went back put off the whole reading (`IdleSlot`); and what a killed daemon had only read counted as known

@@ -104,22 +104,17 @@ pub fn say(folder: &Path, id: &str, text: &str) -> Result<(), ShimError> {
 
 /// Messages that were put into the inbox and never handed to the program.
 pub fn unheard(folder: &Path) -> Result<Vec<Message>, ShimError> {
-    messages_without(folder, |fact, id| matches!(fact, Fact::Delivered { message, .. } if message == id))
-}
-
-/// Messages whose turn has not ended well: never handed over, or cut off in the middle.
-pub fn unanswered(folder: &Path) -> Result<Vec<Message>, ShimError> {
-    messages_without(folder, |fact, id| match fact {
-        Fact::TurnEnded { message, end, .. } => message == id && end.is_good(),
-        Fact::Started { .. } | Fact::Delivered { .. } | Fact::Exited(_) => false,
-    })
-}
-
-fn messages_without(folder: &Path, settles: impl Fn(&Fact, &str) -> bool) -> Result<Vec<Message>, ShimError> {
-    let (mut messages, _) = journal::values::<Message>(&folder.join(INBOX), 0)?;
     let (facts, _) = read_facts(folder, 0)?;
-    messages.retain(|message| !facts.iter().any(|fact| settles(fact, &message.id)));
+    let heard =
+        |id: &str| facts.iter().any(|fact| matches!(fact, Fact::Delivered { message, .. } if message == id));
+    let mut messages = inbox(folder)?;
+    messages.retain(|message| !heard(&message.id));
     Ok(messages)
+}
+
+/// All that was ever said, in its order.
+pub fn inbox(folder: &Path) -> Result<Vec<Message>, ShimError> {
+    Ok(journal::values(&folder.join(INBOX), 0)?.0)
 }
 
 /// Asks the shim to end the program and itself.

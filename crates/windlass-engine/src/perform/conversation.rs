@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use windlass_adapters::agent::Conversation;
 use windlass_adapters::files::{self, FileError};
+use windlass_core::brief::Memory;
 use windlass_core::id::SessionId;
 use windlass_core::session::Role;
 use windlass_core::task::{Start, Task};
@@ -17,6 +18,13 @@ pub struct Taken {
 }
 
 impl Taken {
+    pub fn memory(&self) -> Memory {
+        match self.conversation {
+            Conversation::New(_) => Memory::New,
+            Conversation::Resumed(_) => Memory::Resumed,
+        }
+    }
+
     pub fn known(&self) -> Known {
         Known { id: self.conversation.id().to_owned(), cost_seen_micro_usd: self.cost_seen_micro_usd }
     }

@@ -9,15 +9,16 @@ use windlass_adapters::agent::{Conversation, Limits, PROTOCOL, SessionContext};
 use windlass_adapters::files;
 use windlass_adapters::git::Slot;
 use windlass_adapters::shim::{Message, client};
-use windlass_core::brief::{self, Memory, ReviewMaterial, WorkSoFar};
+use windlass_core::brief::{self, ReviewMaterial, WorkSoFar};
+use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::session::Role;
 use windlass_core::task::{Event, Start, Task};
-use windlass_core::{crash, message};
 
 use super::conversation::{self, Taken};
 use super::review_slots::ReviewSlots;
 use super::{Fault, Report, Started, workspace};
+use crate::inherit::{self, Left};
 use crate::record::Order;
 use crate::world::World;
 
@@ -127,17 +128,16 @@ fn predecessor(start: &Start) -> Option<&SessionId> {
     }
 }
 
-/// What people said to a predecessor and nobody remembers. What we said is in the successor's brief, or void.
+/// What people said to those who went before and nobody remembers.
 fn passed_on(world: &World, start: &Start, taken: &Taken) -> Result<Vec<Message>, Fault> {
-    let Some(predecessor) = predecessor(start) else { return Ok(Vec::new()) };
-    let folder = world.layout.session(predecessor);
-    let mut messages = match taken.conversation {
-        // What was handed over is in the conversation.
-        Conversation::Resumed(_) => client::unheard(&folder)?,
-        Conversation::New(_) => client::unanswered(&folder)?,
-    };
-    messages.retain(|message| message::is_told(&message.text));
-    Ok(messages)
+    let mut line = Vec::new();
+    let mut next = predecessor(start).cloned();
+    while let Some(session) = next {
+        let folder = world.layout.session(&session);
+        line.push(Left { inbox: client::inbox(&folder)?, facts: client::read_facts(&folder, 0)?.0 });
+        next = world.store.identity(&session)?.and_then(|identity| identity.predecessor_id);
+    }
+    Ok(inherit::inherited(taken.memory(), &line))
 }
 
 fn work_so_far(world: &World, task: &Task, start: &Start, taken: &Taken) -> Result<WorkSoFar, Fault> {
@@ -149,11 +149,7 @@ fn work_so_far(world: &World, task: &Task, start: &Start, taken: &Taken) -> Resu
         // Without a readable clone the successor finds out for itself.
         (Ok(_) | Err(_), _) => String::new(),
     };
-    let memory = match taken.conversation {
-        Conversation::New(_) => Memory::New,
-        Conversation::Resumed(_) => Memory::Resumed,
-    };
-    Ok(WorkSoFar { hook, diff, memory })
+    Ok(WorkSoFar { hook, diff, memory: taken.memory() })
 }
 
 /// How a session begins.

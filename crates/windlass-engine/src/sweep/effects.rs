@@ -5,7 +5,6 @@ use windlass_core::bugs::{self, Bug};
 use windlass_core::build::BuildOutcome;
 use windlass_core::id::EffectKey;
 use windlass_core::journal::FactoryFact;
-use windlass_core::session::IdentityStatus;
 use windlass_core::task::{Effect, Event};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, StoreError};
@@ -104,14 +103,7 @@ impl Heart {
             self.look_at(now, &started.session, Life::MayGoOn);
         }
         if let Some(session) = report.stopped {
-            self.outside.forget_session(&session);
-            self.evidence.remove(&session);
-            if let Some(mut identity) = self.book.identities.get(&session).cloned() {
-                identity.status = IdentityStatus::Terminated;
-                let task = identity.task.clone();
-                self.book.save_identity(identity);
-                self.book.log_of(now, &task, FactoryFact::AgentTerminated { session });
-            }
+            self.session_stopped(now, &session);
         }
         if let Some((reference, commit)) = report.rescued
             && let Some(task) = &order.owner

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use windlass_core::bugs::{self, Bug};
 use windlass_core::id::SessionId;
 use windlass_core::journal::FactoryFact;
-use windlass_core::session::{Identity, Process, Role};
+use windlass_core::session::{Identity, IdentityStatus, Process, Role};
 use windlass_core::task::{Crash, Effect, Event};
 use windlass_core::time::Millis;
 use windlass_core::{id::EffectKey, task::State};
-use windlass_store::Op;
+use windlass_store::{Op, UsageRow};
 
 use crate::heart::Heart;
 use crate::outside::{Life, Signs};
@@ -45,12 +45,7 @@ impl Heart {
             self.book.log_of(now, &identity.task, fact);
         }
         self.watch_context(now, session, look.compacts);
-        for usage in look.usage {
-            let cost_micro_usd = usage.cost_micro_usd;
-            self.book.put(Op::AddUsage(usage));
-            let event = Event::UsageSeen { session: session.clone(), cost_micro_usd };
-            self.book.happened(now, &identity.task, &event);
-        }
+        self.count_usage(now, look.usage);
         for event in look.events {
             let counts = match event {
                 Event::TurnEnded { .. } => !self.is_spoken_to(session, &look.heard),
@@ -64,6 +59,34 @@ impl Heart {
         if life == Life::Over && look.unheard {
             self.wake_session(now, &look.identity);
         }
+    }
+
+    fn count_usage(&mut self, now: Millis, rows: Vec<UsageRow>) {
+        for row in rows {
+            let (task, cost_micro_usd) = (row.task.clone(), row.cost_micro_usd);
+            let event = Event::UsageSeen { session: row.session.clone(), cost_micro_usd };
+            self.book.put(Op::AddUsage(row));
+            self.book.happened(now, &task, &event);
+        }
+    }
+
+    /// It was stopped. What it used until then counts all the same; what else it did has nobody to hear it.
+    pub(crate) fn session_stopped(&mut self, now: Millis, session: &SessionId) {
+        self.outside.forget_session(session);
+        self.evidence.remove(session);
+        let Some(mut identity) = self.book.identities.get(session).cloned() else { return };
+        match self.outside.read_session(&identity, Life::MayGoOn) {
+            Ok(look) => {
+                identity.facts_read = look.identity.facts_read;
+                identity.cost_seen_micro_usd = look.identity.cost_seen_micro_usd;
+                self.count_usage(now, look.usage);
+            }
+            Err(error) => tracing::warn!(%session, error, "cannot read what a stopped session used"),
+        }
+        identity.status = IdentityStatus::Terminated;
+        let task = identity.task.clone();
+        self.book.save_identity(identity);
+        self.book.log_of(now, &task, FactoryFact::AgentTerminated { session: session.clone() });
     }
 
     /// Whether this is the review that its task waits for: what an earlier one says again counts no second time.

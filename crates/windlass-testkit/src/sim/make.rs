@@ -15,8 +15,14 @@ type Kind = fn(&mut Maker) -> Mishap;
 /// Mishaps that mean something only together.
 type Series = fn(&mut Maker) -> Vec<Mishap>;
 
-const SERIES: &[Series] =
-    &[Maker::strict_critic, Maker::deaf_agent, Maker::broken_ci, Maker::dying_agent, Maker::lost_notices];
+const SERIES: &[Series] = &[
+    Maker::strict_critic,
+    Maker::deaf_agent,
+    Maker::broken_ci,
+    Maker::dying_agent,
+    Maker::lost_notices,
+    Maker::forgetful_agent,
+];
 
 const KINDS: &[Kind] = &[
     Maker::crash_at_commit,
@@ -265,6 +271,16 @@ impl Maker {
     fn dying_agent(&mut self) -> Vec<Mishap> {
         let (issue, how) = (self.any_issue(), TurnKind::Dies { code: 2, worked: false });
         (1..=3).map(|nth| Mishap::Turn { issue, nth, how }).collect()
+    }
+
+    /// Now and then it has died before, or somebody has said something.
+    fn forgetful_agent(&mut self) -> Vec<Mishap> {
+        let (issue, nth) = (self.any_issue(), self.nth(2));
+        let dies = Mishap::Turn { issue, nth: self.nth(2), how: TurnKind::Dies { code: 3, worked: false } };
+        let tells = Mishap::Deed { at: self.time(ROUGH), what: Deed::Tell(issue) };
+        let mut mishaps = vec![Mishap::Forgotten { issue, nth }];
+        mishaps.extend([dies, tells].into_iter().filter(|_| self.dice.below(2) == 0));
+        mishaps
     }
 
     fn lost_notices(&mut self) -> Vec<Mishap> {

@@ -56,6 +56,7 @@ impl Drive {
             | Mishap::Turn { .. }
             | Mishap::Review { .. }
             | Mishap::Build { .. }
+            | Mishap::Forgotten { .. }
             | Mishap::Silence { .. } => {}
         }
     }

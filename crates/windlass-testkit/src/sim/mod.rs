@@ -26,6 +26,7 @@ mod probe;
 mod rules;
 mod session;
 mod shrink;
+mod talks;
 mod trace;
 mod world;
 

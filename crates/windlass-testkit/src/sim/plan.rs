@@ -103,6 +103,11 @@ pub enum Mishap {
         nth: u32,
         how: BuildKind,
     },
+    /// A program that is to go on with a conversation of the issue knows nothing of it.
+    Forgotten {
+        issue: IssueNumber,
+        nth: u32,
+    },
     Deed {
         at: Tick,
         what: Deed,

@@ -1,12 +1,16 @@
 //! Sessions as their shims keep them: an inbox, facts, a life that outlives the daemon.
 
-use windlass_adapters::shim::{End, Exit, Fact, TurnResult};
+use windlass_adapters::shim::{End, Exit, Fact, Message};
+use windlass_core::brief::Memory;
 use windlass_core::id::{IssueNumber, SessionId, Sha, TaskId};
 use windlass_core::session::Role;
+use windlass_core::task::Task;
 use windlass_engine::{Cause, Papers, Signal};
 
+use super::perform::Taken;
 use super::plan::{ReviewKind, SECOND, Tick, TurnKind};
 use super::probe::sometimes;
+use super::talks::Knows;
 use super::world::{DaemonId, Happening, World};
 
 #[derive(Debug)]
@@ -17,8 +21,13 @@ pub struct Session {
     /// The head that a critic reads.
     pub head: Option<Sha>,
     pub started_by: DaemonId,
-    /// Messages: their ids and their texts.
-    pub inbox: Vec<(String, String)>,
+    /// The name of its conversation, and whether that is a predecessor's.
+    pub conversation: String,
+    pub resumed: bool,
+    /// The life in which its program was last started.
+    begun_in: u32,
+    knows: Knows,
+    pub inbox: Vec<Message>,
     pub facts: Vec<Fact>,
     /// When the last fact was written.
     pub news_at: Tick,
@@ -36,7 +45,6 @@ pub struct Session {
     /// Who is told of its end, and who of its files.
     pub waiter: Option<DaemonId>,
     pub watcher: Option<DaemonId>,
-    pub cost: f64,
     /// The message that it works on.
     pub turn: Option<String>,
 }
@@ -51,17 +59,23 @@ pub enum SessionStep {
     EndTurn(TurnKind),
     Judge(ReviewKind),
     EndReview(ReviewKind),
+    /// Finds nothing to go on with.
+    KnowNothing,
     Exit,
 }
 
 impl Session {
-    pub fn new(role: Role, task: &TaskId, issue: IssueNumber, head: Option<Sha>, by: DaemonId) -> Self {
+    pub fn new(role: Role, task: &Task, head: Option<Sha>, by: DaemonId, taken: &Taken) -> Self {
         Self {
             role,
-            task: task.clone(),
-            issue,
+            task: task.id.clone(),
+            issue: task.issue,
             head,
             started_by: by,
+            conversation: taken.known.id.clone(),
+            resumed: taken.memory == Memory::Resumed,
+            begun_in: 0,
+            knows: Knows::It,
             inbox: Vec::new(),
             facts: Vec::new(),
             news_at: 0,
@@ -74,7 +88,6 @@ impl Session {
             quiet_since: None,
             waiter: None,
             watcher: None,
-            cost: 0.0,
             turn: None,
         }
     }
@@ -87,7 +100,7 @@ impl Session {
         };
         Papers {
             facts: self.facts.clone(),
-            inbox: self.inbox.iter().map(|(id, _)| id.clone()).collect(),
+            inbox: self.inbox.iter().map(|message| message.id.clone()).collect(),
             stopped: self.stopped,
             seen: Default::default(),
             hooks: Default::default(),
@@ -99,17 +112,17 @@ impl Session {
         }
     }
 
-    fn next_message(&self) -> Option<&(String, String)> {
+    fn next_message(&self) -> Option<&Message> {
         let delivered = |id: &str| {
             self.facts.iter().any(|fact| matches!(fact, Fact::Delivered { message, .. } if message == id))
         };
-        self.inbox.iter().find(|(id, _)| !delivered(id))
+        self.inbox.iter().find(|message| !delivered(&message.id))
     }
 
     /// Puts a message into the inbox; the same id is there once.
-    pub fn say(&mut self, id: &str, text: &str) {
-        if !self.inbox.iter().any(|(known, _)| known == id) {
-            self.inbox.push((id.to_owned(), text.to_owned()));
+    pub fn say(&mut self, message: Message) {
+        if !self.inbox.iter().any(|known| known.id == message.id) {
+            self.inbox.push(message);
         }
     }
 }
@@ -158,6 +171,7 @@ impl World {
             SessionStep::EndTurn(kind) => self.end_turn(name, kind),
             SessionStep::Judge(kind) => self.judge(name, kind),
             SessionStep::EndReview(kind) => self.end_review(name, kind),
+            SessionStep::KnowNothing => self.turn_over(name, self.knows_nothing(name)),
             SessionStep::Exit => {
                 if self.sessions[name].next_message().is_some() {
                     sometimes!(self, "a message reached a session that was just ending");
@@ -177,21 +191,26 @@ impl World {
         let (at, pid) = (self.wall(), 1000 + i32::try_from(self.counts.effects).unwrap_or(0));
         let wait = self.between(name.as_str(), self.now.cast_unsigned(), 5, 3 * SECOND);
         let now = self.now;
-        let session = self.sessions.get_mut(name).expect("it lives");
-        let Some((id, text)) = session.next_message().cloned() else {
+        let Some(Message { id, text }) = self.sessions[name].next_message().cloned() else {
             // It has looked for the last time; what is said from here on is not heard in this life.
             self.then(name, wait, SessionStep::Exit);
             return;
         };
+        let begins = self.sessions[name].begun_in != self.sessions[name].life;
+        let knows = if begins { self.take_up(name) } else { self.sessions[name].knows };
+        let session = self.sessions.get_mut(name).expect("it lives");
+        (session.begun_in, session.knows) = (session.life, knows);
         session.news_at = now;
         session.facts.push(Fact::Delivered { message: id.clone(), at });
         session.facts.push(Fact::Started { pid, start_time: 1, at });
-        session.turn = Some(id);
-        let role = session.role;
+        let (role, conversation) = (session.role, session.conversation.clone());
+        self.talks.handed_over(&conversation, &id);
+        self.sessions.get_mut(name).expect("it lives").turn = Some(id);
         self.stir(name);
-        match role {
-            Role::Dev => self.begin_turn(name, &text),
-            Role::Review => self.begin_review(name),
+        match (knows, role) {
+            (Knows::Nothing, _) => self.then(name, SECOND, SessionStep::KnowNothing),
+            (Knows::It, Role::Dev) => self.begin_turn(name, &text),
+            (Knows::It, Role::Review) => self.begin_review(name),
         }
     }
 
@@ -200,24 +219,14 @@ impl World {
         let (now, at) = (self.now, self.wall());
         let session = self.sessions.get_mut(name).expect("it lives");
         session.news_at = now;
+        if end.is_good() {
+            self.talks.answered(&session.conversation);
+        }
         if let Some(message) = session.turn.take() {
             session.facts.push(Fact::TurnEnded { message, at, end });
         }
         self.stir(name);
         self.then(name, 3, SessionStep::Next);
-    }
-
-    /// How a turn ends that used some money.
-    pub fn result(&mut self, name: &SessionId, cost: f64) -> End {
-        let session = self.sessions.get_mut(name).expect("it lives");
-        session.cost += cost;
-        End::Result(TurnResult {
-            is_error: false,
-            usage: None,
-            total_cost_usd: Some(session.cost),
-            session_id: Some(format!("conversation of {name}")),
-            ..TurnResult::default()
-        })
     }
 
     /// A file of the session changed.

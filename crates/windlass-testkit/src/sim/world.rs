@@ -16,6 +16,7 @@ use super::plan::{CrashPoint, Deed, Mishap, NoticeFault, Plan, Tick};
 use super::probe::Probes;
 use super::rules::{Broken, Rule, Seen};
 use super::session::{Session, SessionStep};
+use super::talks::Talks;
 use super::trace::Trace;
 use crate::queue_sim::dice::{Dice, mix};
 
@@ -40,6 +41,7 @@ pub struct World {
     pub forge: Forge,
     pub workspaces: BTreeMap<TaskId, Workspace>,
     pub sessions: BTreeMap<SessionId, Session>,
+    pub talks: Talks,
     pub runs: BTreeMap<BuildId, CiRun>,
     pub daemons: BTreeMap<DaemonId, DaemonState>,
     /// What was to happen to daemons that are stopped in their tracks.
@@ -153,6 +155,7 @@ impl World {
             forge: Forge::default(),
             workspaces: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            talks: Talks::default(),
             runs: BTreeMap::new(),
             daemons: BTreeMap::new(),
             held: Vec::new(),
@@ -303,6 +306,7 @@ impl Mishap {
             | Self::Turn { .. }
             | Self::Review { .. }
             | Self::Build { .. }
+            | Self::Forgotten { .. }
             | Self::Silence { .. } => None,
         }
     }

@@ -1,11 +1,13 @@
 //! Carries out effects in the simulated world, by the same rules as the real hands: each fit to be done twice.
 
 mod build;
+mod conversation;
 mod forge;
 mod land;
 mod session;
 mod workspace;
 
+pub use conversation::Taken;
 use windlass_core::task::{Effect, Task};
 use windlass_engine::{Order, Outcome, Report};
 use windlass_store::{SqliteStore, StoreError};
@@ -52,11 +54,12 @@ impl World {
         let owner = || task.ok_or_else(|| Fault::ForGood("the task of this effect is not known".into()));
         match &order.effect {
             Effect::MakeWorkspace { .. } => self.make_workspace(owner()?),
-            Effect::StartSession { session, .. } => self.start_dev(hands, order, owner()?, session),
+            Effect::StartSession { session, start } => self.start_dev(hands, order, owner()?, session, start),
             Effect::Say { session, text } => self.say(order, session, text),
             Effect::WakeSession { session } => Ok(self.wake(session)),
             Effect::StopSession { session } => {
                 self.stop_session(session);
+                self.forget_homes(task, session);
                 Ok(Report { stopped: Some(session.clone()), ..Report::default() })
             }
             Effect::FetchWork { session, branch } => self.fetch(owner()?, session, branch),

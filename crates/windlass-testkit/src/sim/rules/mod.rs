@@ -68,6 +68,10 @@ pub enum Rule {
     Asked,
     /// What failed for good is told to the task that ordered it.
     Told,
+    /// What a person said and nobody answered reaches the next session.
+    Heard,
+    /// What was used is counted, and once.
+    Counted,
     /// What the heart has in mind is in the store.
     Remembered,
     /// A second daemon is refused while the first lives.

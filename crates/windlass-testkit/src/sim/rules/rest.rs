@@ -5,7 +5,7 @@ use windlass_core::forge::Issue;
 use windlass_core::id::{EffectKey, SessionId};
 use windlass_core::task::{ClosedHow, State, Task};
 use windlass_engine::Mind;
-use windlass_store::{SqliteStore, Store, StoreError, Which, replay_states};
+use windlass_store::{SqliteStore, Store, StoreError, UsageQuery, Which, replay_states};
 
 use super::Rule;
 use crate::sim::plan::{MINUTE, Tick};
@@ -126,8 +126,19 @@ impl World {
         Ok(open)
     }
 
+    fn check_money(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
+        for (issue, used) in self.talks.used_micro_usd.clone() {
+            let counted = store.cost(&UsageQuery { issue: Some(issue), since: None })?;
+            if counted != used {
+                self.complain(Rule::Counted, format!("{issue} used {used}, and {counted} is counted"));
+            }
+        }
+        Ok(())
+    }
+
     /// Once, when all has ended.
     pub fn check_end(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
+        self.check_money(store)?;
         for wrong in replay_states(store)? {
             self.complain(Rule::Replays, format!("{wrong:?}"));
         }
