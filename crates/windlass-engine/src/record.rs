@@ -218,7 +218,7 @@ impl Book {
         self.put(Op::SaveTask { task: after.clone(), expected, wake_at: self.wake(&after), at });
         self.tasks.insert(id.clone(), after.clone());
         let activity = self.activity(&before);
-        self.identity_after(at, &before, event);
+        self.identity_after(at, &before, &after, event);
         if moved {
             self.moved(at, &before, &after, event);
         }
@@ -328,9 +328,13 @@ impl Book {
         self.log_of(at, &task.id, fact);
     }
 
-    fn identity_after(&mut self, at: Millis, before: &Task, event: &Event) {
+    fn identity_after(&mut self, at: Millis, before: &Task, after: &Task, event: &Event) {
         let Some(mut identity) = self.identities.get(&before.session).cloned() else { return };
         match event {
+            // Who had said all that it had to say goes on when it is told to.
+            Event::AgentCrashed { .. } if after.session == before.session && !after.state.is_terminal() => {
+                return;
+            }
             Event::AgentCrashed { .. } => identity.status = IdentityStatus::Crashed,
             Event::SessionStarted { .. } | Event::TurnEnded { .. } | Event::PhaseSeen { .. } => {
                 identity.last_seen = at;

@@ -2,7 +2,7 @@
 
 use windlass_core::id::{ChangeNumber, IssueNumber};
 use windlass_core::phase::Phase;
-use windlass_core::task::Claim;
+use windlass_core::task::{Claim, Crash};
 use windlass_core::time::Span;
 use windlass_store::{EventQuery, SqliteStore, Store, UsageRow};
 
@@ -187,4 +187,20 @@ fn what_all_have_spent_is_what_the_store_knows_also_after_it_was_asked() {
     }
     spent.push(desk.book.spent(&desk.store, AT + Span::secs(1)).unwrap());
     assert_eq!(spent, [0, 20, 20, 23, 3]);
+}
+
+/// Its task goes on with it, so it has to be listened to.
+#[test]
+fn regression_an_agent_that_dies_when_it_has_said_all_is_still_looked_at() {
+    let mut desk = Desk::new();
+    let task = desk.claim();
+    let session = SessionId::dev(&task, 1);
+    desk.book.happened(AT, &task, &Event::SessionStarted { session: session.clone() });
+    let phase = Phase::AwaitingCi;
+    assert!(desk.book.happened(AT, &task, &Event::PhaseSeen { session: session.clone(), phase }));
+    let how = Crash::Exited { code: 1 };
+    assert!(desk.book.happened(AT, &task, &Event::AgentCrashed { session: session.clone(), how }));
+    desk.write();
+    assert_eq!(desk.book.tasks[&task].session, session);
+    assert!(desk.book.identities.contains_key(&session));
 }

@@ -39,6 +39,7 @@ impl World {
             | TurnKind::Silent
             | TurnKind::Mumble
             | TurnKind::Dies { .. }
+            | TurnKind::DiesAfter { .. }
             | TurnKind::Vanishes
             | TurnKind::Asks
             | TurnKind::Refuses
@@ -52,6 +53,8 @@ impl World {
                     self.then(name, length, SessionStep::Work(TurnKind::Good));
                     self.then(name, length + 40 * SECOND, SessionStep::Signal(TurnKind::Good));
                     self.then(name, length + MINUTE, SessionStep::EndTurn(kind));
+                } else if matches!(kind, TurnKind::DiesAfter { .. }) {
+                    self.then(name, length * 3 / 4 + SECOND / 5, SessionStep::EndTurn(kind));
                 } else {
                     self.then(name, length, SessionStep::EndTurn(kind));
                 }
@@ -67,7 +70,7 @@ impl World {
             return self.turn_over(name, End::Exit(126));
         }
         match kind {
-            TurnKind::Good | TurnKind::GoesOn | TurnKind::Spends => {
+            TurnKind::Good | TurnKind::GoesOn | TurnKind::Spends | TurnKind::DiesAfter { .. } => {
                 self.commit_work(name, issue, Quality::Good)
             }
             TurnKind::Bad => self.commit_work(name, issue, Quality::Bad),
@@ -143,9 +146,12 @@ impl World {
 
     pub fn signal(&mut self, name: &SessionId, kind: TurnKind) {
         let text = match kind {
-            TurnKind::Good | TurnKind::Bad | TurnKind::GoesOn | TurnKind::Spends | TurnKind::Rewrites => {
-                "PHASE:awaiting_ci"
-            }
+            TurnKind::Good
+            | TurnKind::Bad
+            | TurnKind::GoesOn
+            | TurnKind::Spends
+            | TurnKind::Rewrites
+            | TurnKind::DiesAfter { .. } => "PHASE:awaiting_ci",
             TurnKind::Lie => "PHASE:done",
             TurnKind::Mumble => "i am nearly there",
             TurnKind::Asks => "PHASE:escalate\nReason: which colour?",
@@ -161,7 +167,7 @@ impl World {
 
     pub fn end_turn(&mut self, name: &SessionId, kind: TurnKind) {
         let end = match kind {
-            TurnKind::Dies { code, .. } => End::Exit(code),
+            TurnKind::Dies { code, .. } | TurnKind::DiesAfter { code } => End::Exit(code),
             TurnKind::Vanishes => return self.vanish(name),
             TurnKind::Spends => self.result(name, FORTUNE_USD),
             TurnKind::Good

@@ -22,6 +22,7 @@ const SERIES: &[Series] = &[
     Maker::dying_agent,
     Maker::lost_notices,
     Maker::forgetful_agent,
+    Maker::hasty_agent,
 ];
 
 const KINDS: &[Kind] = &[
@@ -281,6 +282,13 @@ impl Maker {
         let mut mishaps = vec![Mishap::Forgotten { issue, nth }];
         mishaps.extend([dies, tells].into_iter().filter(|_| self.dice.below(2) == 0));
         mishaps
+    }
+
+    /// Its work is good, and then it has to go on with what a critic or another issue asks of it.
+    fn hasty_agent(&mut self) -> Vec<Mishap> {
+        let (issue, how) = (self.any_issue(), TurnKind::DiesAfter { code: 4 });
+        let critic = Mishap::Review { issue, nth: 1, how: ReviewKind::AsksForChanges };
+        vec![Mishap::Turn { issue, nth: self.nth(2), how }, critic]
     }
 
     fn lost_notices(&mut self) -> Vec<Mishap> {

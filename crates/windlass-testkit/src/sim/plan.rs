@@ -186,6 +186,10 @@ pub enum TurnKind {
         code: i32,
         worked: bool,
     },
+    /// Commits work, asks for CI, and its program ends with an error at once.
+    DiesAfter {
+        code: i32,
+    },
     /// It is killed, and nobody writes down how.
     Vanishes,
     /// Lives on and does nothing.

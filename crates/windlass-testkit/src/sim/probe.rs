@@ -41,6 +41,7 @@ pub const ALL: &[&str] = &[
     "the agent was reminded until it was given up",
     "a dead agent was brought back",
     "a silent agent was replaced",
+    "an agent died when it had said all",
     "a successor went on with a conversation",
     "a conversation was lost",
     "a lost conversation was begun anew",

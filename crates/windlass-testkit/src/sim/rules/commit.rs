@@ -25,6 +25,7 @@ impl World {
             self.check_op(write, op);
         }
         self.check_task_slots();
+        self.check_listened();
     }
 
     fn check_op(&mut self, write: &Write, op: &Op) {
@@ -190,7 +191,7 @@ impl World {
     }
 
     fn check_event(&mut self, task: &TaskId, event: &Event) {
-        self.probe_event(event);
+        self.probe_event(task, event);
         match event {
             Event::SlotGranted | Event::CriticGranted if self.seen.paused => {
                 self.complain(Rule::Paused, format!("{task} goes on while paused"));

@@ -54,6 +54,18 @@ impl World {
         }
     }
 
+    /// A session that is to work is one that is looked at.
+    pub(super) fn check_listened(&mut self) {
+        let deaf = |task: &&Task| {
+            matches!(task.state, State::Running { .. } | State::Revising { .. } | State::HandingOff { .. })
+                && !self.seen.read.contains_key(&task.session)
+        };
+        if let Some(task) = self.seen.tasks.values().find(deaf) {
+            let what = format!("{} works on {} and nobody listens", task.session, task.id);
+            self.complain(Rule::Noticed, what);
+        }
+    }
+
     /// Who has waited longest for a slot gets it first.
     pub(super) fn check_turns(&mut self, write: &Write) {
         let granted: Vec<TaskId> = write.ops.iter().filter_map(granted).collect();
@@ -102,7 +114,10 @@ impl World {
         }
     }
 
-    pub(super) fn probe_event(&mut self, event: &Event) {
+    pub(super) fn probe_event(&mut self, task: &TaskId, event: &Event) {
+        let heard = self.seen.tasks.get(task).is_some_and(|task| {
+            matches!(task.state, State::Running { heard: Some(_) } | State::Revising { heard: Some(_), .. })
+        });
         match event {
             Event::Ejected { .. } => sometimes!(self, "a change was ejected"),
             Event::MergeConflict { .. } => sometimes!(self, "a conflict went back to its session"),
@@ -114,6 +129,9 @@ impl World {
             Event::CriticFailed { .. } => sometimes!(self, "a critic's provider was waited for"),
             Event::NoVerdict { .. } => sometimes!(self, "no verdict, and another critic was asked"),
             Event::AgentCrashed { how: Crash::Silent, .. } => sometimes!(self, "a silent agent was replaced"),
+            Event::AgentCrashed { .. } if heard => {
+                sometimes!(self, "an agent died when it had said all");
+            }
             Event::AgentCrashed { .. } => sometimes!(self, "a dead agent was brought back"),
             _ => {}
         }
