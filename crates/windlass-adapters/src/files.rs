@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use serde::Serialize;
 
 use crate::Remedy;
@@ -36,10 +36,23 @@ impl FileError {
 
 /// Replaces `path` in one step: a reader sees the old or the new bytes, also after a power cut. Mode 0600.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_beside(path, bytes, |temp| std::fs::rename(temp, path))
+}
+
+/// As `write_atomic`, but whatever is there by now stays: the error's kind is then `AlreadyExists`.
+pub fn create_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_beside(path, bytes, |temp| Ok(renameat_with(CWD, temp, CWD, path, RenameFlags::NOREPLACE)?))
+}
+
+fn write_beside(
+    path: &Path,
+    bytes: &[u8],
+    rename: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), FileError> {
     let failed = |source| FileError::Write { path: path.to_owned(), source };
     let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
     let temp = beside(path, "tmp");
-    let written = write_new(&temp, bytes).and_then(|()| std::fs::rename(&temp, path));
+    let written = write_new(&temp, bytes).and_then(|()| rename(&temp));
     if let Err(source) = written {
         // The first error is the one to tell; a left-over temp file harms nobody.
         drop(std::fs::remove_file(&temp));
@@ -221,6 +234,20 @@ mod tests {
         write_atomic(&path, b"new").unwrap();
         assert_eq!(read_head(&path, 100).unwrap().unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_new_file_takes_the_place_of_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        create_atomic(&path, b"first").unwrap();
+        let again = create_atomic(&path, b"second");
+        assert!(
+            matches!(&again, Err(FileError::Write { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists),
+            "{again:?}"
+        );
+        assert_eq!(read_head(&path, 100).unwrap().unwrap(), b"first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -1,10 +1,14 @@
-//! `windlass report`: a folder with what a bug report needs, without secrets.
+//! `windlass report`: one file with what a bug report needs, without secrets.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use windlass_adapters::files;
+use windlass_adapters::files::{self, FileError};
+use windlass_core::time::Millis;
 use windlass_store::{EventQuery, Store};
 
 use crate::commands::doctor::{self, Repair};
@@ -13,13 +17,16 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{Project, Tolerance};
 use crate::redact::Redactor;
-use crate::view::{EventLine, Reply};
+use crate::view::{EventLine, REPORT_SCHEMA, Report};
 
 /// The newest so many events, and so much of the end of the daemon's log.
 const EVENTS: usize = 2_000;
 const LOG: u64 = 1 << 20;
 
-/// Write a folder with what a bug report needs; secrets are taken out
+/// All parts lie in a folder of this name, so that unpacking strews nothing about.
+const FOLDER: &str = "windlass-report";
+
+/// Write one file with what a bug report needs; secrets are taken out
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Versions, the doctor's findings, the configuration without values of `env` and commands, the newest
@@ -27,46 +34,79 @@ events and the end of the daemon's log. Titles of issues are in it: read it befo
 
 Examples:
   windlass report
-  windlass report ~/windlass-report"
+  windlass report ~/bug.tar.gz"
 )]
 pub struct Args {
-    /// Where to write; a new folder here if not given
-    folder: Option<PathBuf>,
+    /// Where to write the .tar.gz; a new file here if not given
+    file: Option<PathBuf>,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find_with(context, Tolerance::Any)?;
-    let name = format!("windlass-report-{}", windlass_engine::now().0);
-    let folder = context.around.cwd.join(args.folder.as_deref().unwrap_or(Path::new(&name)));
-    if folder.exists() {
-        return Err(CliError::new(
-            "exists",
-            Exit::Failed,
-            format!("`{}` is already there", folder.display()),
-        )
-        .next("choose another name"));
+    let now = windlass_engine::now();
+    let name = format!("{FOLDER}-{}.tar.gz", now.0);
+    let file = context.around.cwd.join(args.file.as_deref().unwrap_or(Path::new(&name)));
+    if file.symlink_metadata().is_ok() {
+        return Err(already_there(&file));
     }
-    if let Some(exit) = context.would(format!("write {}", folder.display()), None)? {
+    if let Some(exit) = context.would(format!("write {}", file.display()), None)? {
         return Ok(exit);
     }
     let findings = doctor::look(context, true, Repair::No)?;
-    files::private_dir(&folder)?;
-    let redactor = redactor(context, &project);
     let version = json!({"windlass": env!("CARGO_PKG_VERSION"), "os": std::env::consts::OS, "arch": std::env::consts::ARCH});
+    let redactor = redactor(context, &project);
     let parts = [
         ("version.json", format!("{version:#}")),
         ("doctor.json", serde_json::to_string_pretty(&findings).unwrap_or_default()),
         ("config.json", format!("{:#}", config(&project))),
         ("events.jsonl", events(&project)),
         ("daemon.log", log(&project)),
-    ];
-    for (name, text) in parts {
-        files::write_atomic(&folder.join(name), redactor.clean(&text).as_bytes())?;
-    }
-    let view = Reply::new(format!("written to {}", folder.display()), None);
-    context.out.show(&view, |_| format!("{}\n", view.what))?;
+    ]
+    .map(|(name, text)| (name, redactor.clean(&text)));
+    let packed = pack(&parts, now)
+        .map_err(|source| CliError::new("io", Exit::Failed, "cannot pack the report").because(source))?;
+    write(&file, &packed)?;
+    let view = Report {
+        schema: REPORT_SCHEMA,
+        path: file.display().to_string(),
+        bytes: packed.len(),
+        files: parts.iter().map(|(name, _)| format!("{FOLDER}/{name}")).collect(),
+    };
+    context.out.show(&view, |_| format!("written to {}\n", view.path))?;
     context.out.talk("read it before you send it: titles of issues are in it");
     Ok(Exit::Ok)
+}
+
+/// In the order given; only the time differs between two reports on the same.
+fn pack(parts: &[(&str, String)], now: Millis) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    for (name, text) in parts {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o600);
+        header.set_mtime(u64::try_from(now.0 / 1_000).unwrap_or(0));
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, format!("{FOLDER}/{name}"), text.as_bytes())?;
+    }
+    archive.into_inner()?.finish()
+}
+
+/// Also one that somebody else has written under this name meanwhile stays.
+fn write(file: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    files::create_atomic(file, bytes).map_err(|error| match &error {
+        FileError::Write { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+            already_there(file)
+        }
+        FileError::Write { .. }
+        | FileError::Read { .. }
+        | FileError::Remove { .. }
+        | FileError::Encode { .. }
+        | FileError::Kind { .. } => error.into(),
+    })
+}
+
+fn already_there(file: &Path) -> CliError {
+    CliError::new("exists", Exit::Failed, format!("`{}` is already there", file.display()))
+        .next("choose another name")
 }
 
 /// What is set for agents and builds is never said, wherever it appears.

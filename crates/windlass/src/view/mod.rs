@@ -11,6 +11,7 @@ mod issue;
 mod plan;
 mod queue;
 mod reply;
+mod report;
 mod run;
 mod schedule;
 mod status;
@@ -40,6 +41,7 @@ pub use queue::{
 };
 pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
 pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use report::{Report, SCHEMA as REPORT_SCHEMA};
 pub use run::{Run, SCHEMA as RUN_SCHEMA};
 pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule, ScheduleJob, ScheduleLast};
 pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
@@ -98,6 +100,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (reply::NEW_SCHEMA, schema_for!(NewReply)),
         (reply::SCHEMA, schema_for!(Reply)),
         (reply::UP_SCHEMA, schema_for!(UpReply)),
+        (report::SCHEMA, schema_for!(Report)),
         (run::SCHEMA, schema_for!(Run)),
         (schedule::SCHEMA, schema_for!(Schedule)),
         (status::SCHEMA, schema_for!(Status)),

@@ -130,13 +130,18 @@ fn a_report_has_what_a_bug_needs_and_no_secret() {
     daemon(&machine).commit(Page::from(vec![Op::Log(entry)])).unwrap();
     let log = format!("token=abcdef in {}/x\nAuthorization: Bearer zzz\n", machine.path("home").display());
     std::fs::write(machine.state().join("daemon.log"), log).unwrap();
-    let ran = machine.run(&["report", "out"]);
+    let ran = machine.run(&["report", "out.tar.gz"]);
     assert!(ran.code == 0 && ran.err.contains("read it before you send it"), "{ran:?}");
-    let folder = machine.repo().join("out");
-    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let all: String =
-        ["version.json", "doctor.json", "config.json", "events.jsonl", "daemon.log"].map(read).concat();
+    let file = machine.repo().join("out.tar.gz");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let parts = ["version.json", "doctor.json", "config.json", "events.jsonl", "daemon.log"]
+        .map(|name| format!("windlass-report/{name}"));
+    assert_eq!(tar(&["-tzf"], &file).lines().collect::<Vec<_>>(), parts);
+    let folder = machine.path("unpacked");
+    std::fs::create_dir(&folder).unwrap();
+    tar(&["-C", folder.to_str().unwrap(), "-xzf"], &file);
+    let read = |name: &str| std::fs::read_to_string(folder.join("windlass-report").join(name)).unwrap();
+    let all = tar(&["-Oxzf"], &file);
     for secret in ["hunter-two", "hush-hush-9", "abcdef", "zzz", machine.path("home").to_str().unwrap()] {
         assert!(!all.contains(secret), "`{secret}` is in the report");
     }
@@ -145,7 +150,25 @@ fn a_report_has_what_a_bug_needs_and_no_secret() {
     let config: Value = serde_json::from_str(&read("config.json")).unwrap();
     assert_eq!(config["values"]["agent.dev.command"]["value"], "[set]");
     assert_eq!(config["values"]["dispatch.parallel"]["value"], 3);
-    machine.fails(&["report", "out"], "exists", 1);
+    let before = std::fs::read(&file).unwrap();
+    machine.fails(&["report", "out.tar.gz"], "exists", 1);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
     std::fs::write(machine.state().join("windlass.db"), b"broken").unwrap();
-    assert_eq!(machine.run(&["report", "again"]).code, 0, "a broken state is reported too");
+    let view = machine.json(&["report"]);
+    let file = std::path::PathBuf::from(view["path"].as_str().unwrap());
+    assert_eq!(view["bytes"], file.metadata().unwrap().len(), "a broken state is reported too");
+    assert_eq!(view["files"], serde_json::json!(parts));
+    assert_eq!(tar(&["-tzf"], &file).lines().collect::<Vec<_>>(), parts);
+    let names = std::fs::read_dir(machine.repo()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(
+        !names.into_iter().any(|name| name.to_string_lossy().contains("tmp")),
+        "nothing half made is left"
+    );
+}
+
+/// Whoever gets a report has the real one.
+fn tar(args: &[&str], file: &std::path::Path) -> String {
+    let done = std::process::Command::new("tar").args(args).arg(file).output().unwrap();
+    assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap()
 }

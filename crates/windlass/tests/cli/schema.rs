@@ -24,6 +24,7 @@ fn what_commands_print_is_what_their_schemas_say() {
         &["cost"],
         &["gc", "--dry-run"],
         &["schedule"],
+        &["report"],
         &["--set", "guards.min_free_memory_mb=0", "--set", "guards.min_free_disk_mb=0", "doctor", "--quick"],
         &["tell", "1", "x"],
         &["config", "check"],
