@@ -9,6 +9,7 @@ use windlass_core::id::Sha;
 use super::bare::BareRepo;
 use super::error::GitError;
 use super::names::head_ref;
+use super::restore::Begin;
 use crate::files;
 
 /// Left in a finished clone, so that a second call knows it as its own.
@@ -24,6 +25,17 @@ impl BareRepo {
         at: &Sha,
         author: &str,
     ) -> Result<(), GitError> {
+        self.clone_from(dest, branch, Begin { at, files: None }, author)
+    }
+
+    /// The same, with files that were saved. Two more processes.
+    pub fn clone_from(
+        &self,
+        dest: &Path,
+        branch: &str,
+        begin: Begin<'_>,
+        author: &str,
+    ) -> Result<(), GitError> {
         let full = head_ref(branch)?;
         files::remove_beside(dest, "cloning")?;
         if dest.symlink_metadata().is_ok() {
@@ -34,15 +46,16 @@ impl BareRepo {
         let temp = files::beside(dest, "cloning");
         let mut built = Ok(());
         if self.take_spare(&temp)? {
-            built = self.build_clone(&temp, branch, &full, at, author);
+            built = self.build_clone(&temp, branch, &full, begin.at, author);
             if built.is_err() {
                 files::remove_tree(&temp)?;
             }
         }
         if !temp.exists() {
-            built = self.build_clone(&temp, branch, &full, at, author);
+            built = self.build_clone(&temp, branch, &full, begin.at, author);
         }
         let built = built.and_then(|()| {
+            self.put_back(&temp, begin)?;
             self.keep_index(&temp, dest)?;
             crash::step("cloned");
             std::fs::rename(&temp, dest).map_err(|source| GitError::Io { path: dest.to_owned(), source })

@@ -124,7 +124,7 @@ impl BareRepo {
     }
 
     /// The clone must still be a repository of its own: what leads git to other repositories is refused.
-    fn check_shape(&self, git_dir: &Path) -> Result<(), FetchError> {
+    pub(super) fn check_shape(&self, git_dir: &Path) -> Result<(), FetchError> {
         let broken = |detail: &str| Err(FetchError::Broken { detail: detail.to_owned() });
         match git_dir.symlink_metadata() {
             Ok(found) if found.is_dir() => {}

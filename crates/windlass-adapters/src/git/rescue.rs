@@ -23,6 +23,9 @@ use crate::files::{self, FileError};
 /// Larger files are named in the message and not saved.
 const HUGE: u64 = 50 << 20;
 
+/// Attributes with which git changes no byte of a file.
+pub(super) const AS_THEY_ARE: &str = "* -text -filter -ident -working-tree-encoding -eol\n";
+
 /// What is kept of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
@@ -67,9 +70,7 @@ impl BareRepo {
             return Err(FetchError::Gone);
         }
         let fetched = self.last_known(clone, branch)?;
-        let mut left_out = Vec::new();
-        survey(clone, clone, &mut left_out)
-            .map_err(|source| GitError::Io { path: clone.to_owned(), source })?;
+        let left_out = left_out(clone)?;
         let tree = self.tree_of_files(clone, fetched.as_ref().map(|known| &known.head), &left_out)?;
         let mut parents: Vec<&Sha> = Vec::new();
         parents.extend(fetched.as_ref().map(|known| &known.head));
@@ -203,7 +204,14 @@ fn write_scratch(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder.join("info"))?;
     std::fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")?;
     std::fs::write(folder.join("config"), "[core]\n\trepositoryformatversion = 0\n")?;
-    std::fs::write(folder.join("info/attributes"), "* -text -filter -ident -working-tree-encoding -eol\n")
+    std::fs::write(folder.join("info/attributes"), AS_THEY_ARE)
+}
+
+/// What must not be handed to git; the rest is made readable.
+pub(super) fn left_out(clone: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let mut left_out = Vec::new();
+    survey(clone, clone, &mut left_out).map_err(|source| GitError::Io { path: clone.to_owned(), source })?;
+    Ok(left_out)
 }
 
 /// Notes what must not be handed to git, and makes the rest readable.
@@ -238,8 +246,13 @@ fn survey(root: &Path, folder: &Path, left_out: &mut Vec<PathBuf>) -> io::Result
     Ok(())
 }
 
+/// By this line a commit of ours is told from one of the session.
+pub(super) fn subject(branch: &str) -> String {
+    format!("Work of `{branch}`, saved before its workspace was removed")
+}
+
 fn message(branch: &str, left_out: &[PathBuf]) -> String {
-    let mut text = format!("Work of `{branch}`, saved before its workspace was removed\n");
+    let mut text = format!("{}\n", subject(branch));
     if !left_out.is_empty() {
         text.push_str("\nNot saved:\n");
     }

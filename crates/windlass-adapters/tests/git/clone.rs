@@ -133,3 +133,42 @@ fn the_files_of_an_ended_workspace_are_used_again() {
     let fresh = git(&world.user(), &["ls-files", "-s"]);
     assert_eq!(git(&second, &["ls-files", "-s"]), fresh);
 }
+
+/// Its index goes with a spare: a workspace of the same name may be made before the spare is used.
+#[test]
+fn a_spare_is_not_mixed_up_with_a_new_workspace_of_its_name() {
+    let world = World::new();
+    let remove = |name: &str| {
+        let into = format!("refs/windlass/rescue/{name}");
+        world.repo.remove_workspace(&world.path(name), name, &into, AT).unwrap();
+    };
+    let (_, first) = (world.clone("a"), world.clone("first"));
+    write(&first, "only-here.txt", "x\n");
+    git(&first, &["add", "-A"]);
+    git(&first, &["commit", "-qm", "more"]);
+    let head = world.repo.fetch_work(&first, "first").unwrap().head;
+    remove("first");
+    // With this file in its index.
+    world.repo.clone_for_session(&first, "first", &head, "dev-1.1-2").unwrap();
+    remove("first");
+    remove("a");
+    let names = || world.repo.spares().iter().map(|spare| (spare.name(), spare.usable)).collect::<Vec<_>>();
+    assert_eq!(names(), [("a".to_owned(), true), ("first".to_owned(), true)]);
+    world.clone("first");
+    assert_eq!(names(), [("first".to_owned(), true)], "it was made from the other one");
+    let second = world.clone("second");
+    assert_eq!(git(&second, &["status", "--porcelain", "--ignored"]), "");
+    assert!(!second.join("only-here.txt").exists());
+    remove("second");
+    // One without an index is of no use to anybody.
+    std::fs::remove_file(world.repo.spares()[0].path.join(".git/index")).unwrap();
+    assert_eq!(names(), [("second".to_owned(), false)]);
+    let third = world.clone("third");
+    assert_eq!((git(&third, &["status", "--porcelain"]), names().len()), (String::new(), 0));
+    remove("third");
+    let spare = world.repo.spares().remove(0);
+    assert!(world.repo.remove_spare(&spare).unwrap());
+    assert!(!world.repo.remove_spare(&spare).unwrap() && names().is_empty());
+    let left = std::fs::read_dir(world.repo.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().contains("removing")));
+}

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use windlass_adapters::git::RescueError;
+use windlass_adapters::git::{Begin, Kept, RescueError};
 
-use crate::support::{AT, World, canary, git, write};
+use crate::support::{AT, World, canary, git, read, write};
 
 const INTO: &str = "refs/windlass/rescue/dev";
 
@@ -160,4 +160,66 @@ fn a_change_in_disguise_is_saved_too() {
     let saved = world.repo.save(&clone, "dev", INTO, AT).unwrap().expect("something to save");
     assert!(saved.uncommitted);
     assert_eq!(git(world.repo.path(), &["show", &format!("{INTO}:a.txt")]), disguised.trim());
+}
+
+/// What was saved comes back as it was: commits as commits, the rest uncommitted, and every byte the same.
+#[test]
+fn a_workspace_that_was_removed_is_made_again_as_it_was() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    assert_eq!(world.repo.kept(INTO, "dev").unwrap(), None);
+    write(&clone, "committed.txt", "c\n");
+    git(&clone, &["add", "-A"]);
+    git(&clone, &["commit", "-qm", "work"]);
+    let head = world.repo.fetch_work(&clone, "dev").unwrap().head;
+    world.repo.save(&clone, "dev", INTO, AT).unwrap().unwrap();
+    assert_eq!(world.repo.kept(INTO, "dev").unwrap(), Some(Kept { head: Some(head.clone()), files: None }));
+    write(&clone, "a.txt", "changed\n");
+    write(&clone, "new/untracked.txt", "u\r\n");
+    write(&clone, ".gitattributes", "*.txt text eol=crlf\n");
+    std::fs::remove_file(clone.join("src/b.txt")).unwrap();
+    let before = git(&clone, &["status", "--porcelain"]);
+    let saved = world.repo.remove_workspace(&clone, "dev", INTO, AT).unwrap().unwrap();
+    let kept = world.repo.kept(INTO, "dev").unwrap().unwrap();
+    assert_eq!(kept, Kept { head: Some(head.clone()), files: Some(saved.commit) });
+    // Its files may come from a spare, which here is its own.
+    let begin = Begin { at: &head, files: kept.files.as_ref() };
+    world.repo.clone_from(&clone, "dev", begin, "dev-1.1-2").unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD"]), head.to_string());
+    assert_eq!(git(&clone, &["status", "--porcelain"]), before);
+    for (name, text) in [("a.txt", "changed\n"), ("new/untracked.txt", "u\r\n"), ("committed.txt", "c\n")] {
+        assert_eq!(read(&clone, name), text);
+    }
+    assert!(!clone.join("src/b.txt").exists() && !clone.join(".git/info/attributes").exists());
+    let again = world.repo.save(&clone, "dev", INTO, AT).unwrap().unwrap();
+    let tree = |commit| world.repo.tree_of(commit).unwrap();
+    assert_eq!(tree(&again.commit), tree(kept.files.as_ref().unwrap()));
+}
+
+#[test]
+fn what_git_would_not_save_is_known_before() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    let unsavable = || world.repo.unsavable(&clone, "dev").unwrap();
+    write(&clone, "a.txt", "first\n");
+    git(&clone, &["commit", "-qam", "work"]);
+    git(&clone, &["tag", "here"]);
+    git(&clone, &["branch", "here-too"]);
+    assert_eq!(unsavable(), [""; 0], "these name the same commit");
+    git(&clone, &["checkout", "-q", "-b", "idea"]);
+    git(&clone, &["commit", "-q", "--allow-empty", "-m", "idea"]);
+    assert_eq!(unsavable(), [""; 0], "what HEAD is on is saved");
+    git(&clone, &["checkout", "-q", "dev"]);
+    assert_eq!(unsavable(), ["refs/heads/idea"]);
+    git(&clone, &["branch", "-qD", "idea"]);
+    write(&clone, "a.txt", "second\n");
+    git(&clone, &["stash", "-q"]);
+    assert_eq!(unsavable(), ["refs/stash"]);
+    git(&clone, &["stash", "drop", "-q"]);
+    std::fs::File::create(clone.join("huge.bin")).unwrap().set_len(51 << 20).unwrap();
+    assert_eq!(unsavable(), ["huge.bin"]);
+    std::fs::remove_dir_all(clone.join(".git")).unwrap();
+    assert_eq!(unsavable(), ["huge.bin"]);
+    write(&clone, ".git", "gitdir: /elsewhere\n");
+    assert!(world.repo.unsavable(&clone, "dev").is_err());
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use windlass_adapters::git::{Expect, FetchError, Fetched, GitError, Swap};
+use windlass_adapters::git::{Begin, Expect, FetchError, Fetched, GitError, Hold, Kept, Swap};
 use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::journal::{Fact, FactoryFact};
@@ -15,18 +15,24 @@ use crate::clock;
 use crate::record::Order;
 use crate::world::World;
 
-/// The task's own clone. One that is there already is kept as it is: a retry goes on where the last try stopped.
+/// The task's own clone. One that is there already is kept as it is: a retry goes on where the last try stopped. One that was
+/// cleared away meanwhile is made again with all that was saved of it.
 pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
+    // Nobody clears away what is found here.
+    let held = world.repo.hold_workspaces(Hold::Serving)?;
     let main = world.repo.main_tip(&world.settings.branch)?;
-    let last = match &task.pushed {
+    let pushed = match &task.pushed {
         Some(head) => world.repo.resolve(head.as_str())?,
         None => None,
     };
     let clone = world.layout.workspace(&task.id);
     let mut kept = clone.exists();
+    let saved = if kept { None } else { saved(world, task, pushed.as_ref())? };
+    let last = saved.as_ref().and_then(|saved| saved.head.clone()).or(pushed);
     let make = || {
-        let at = last.as_ref().unwrap_or(&main);
-        world.repo.clone_for_session(&clone, branch, at, task.session.as_str())
+        let files = saved.as_ref().and_then(|saved| saved.files.as_ref());
+        let begin = Begin { at: last.as_ref().unwrap_or(&main), files };
+        world.repo.clone_from(&clone, branch, begin, task.session.as_str())
     };
     let rescued = match make() {
         Ok(()) => None,
@@ -39,6 +45,7 @@ pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
         }
         Err(error) => return Err(error.into()),
     };
+    drop(held);
     // Main may have moved since: work that is there already grows from where it began. Before that was written down
     // no session has run in the clone, and its branch is where it was made.
     let base = match task.base.clone().filter(|_| kept || last.is_some()) {
@@ -48,6 +55,17 @@ pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
     };
     let event = Some(Event::WorkspaceReady { base });
     Ok(Report { event, rescued, ..Report::default() })
+}
+
+/// What was saved of a clone that is gone, unless more has been pushed since.
+fn saved(world: &World, task: &Task, pushed: Option<&Sha>) -> Result<Option<Kept>, Fault> {
+    let Some(kept) = world.repo.kept(&rescue_ref(task), &task.branch)? else { return Ok(None) };
+    let is_newest = match (pushed, &kept.head) {
+        (None, _) => true,
+        (Some(pushed), Some(head)) => world.repo.is_ancestor(pushed, head)?,
+        (Some(_), None) => false,
+    };
+    Ok(is_newest.then_some(kept))
 }
 
 /// Takes the branch out of the clone and judges whether it is work.
@@ -91,7 +109,9 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
 
 /// Saves what main does not have, then removes clone and branch.
 pub fn remove(world: &World, order: &Order, task: &Task, branch: &str) -> Result<Report, Fault> {
+    let held = world.repo.hold_workspaces(Hold::Serving)?;
     let mut rescued = rescue(world, task, branch)?;
+    drop(held);
     if rescued.is_none() && order.probe {
         rescued = untold(world, task)?;
     }

@@ -1,5 +1,7 @@
 //! `windlass gc`: removes what has ended long ago. What lives, and what is saved nowhere else, is never touched.
 
+mod places;
+
 use std::path::Path;
 
 use windlass_adapters::files;
@@ -18,16 +20,19 @@ use crate::project::Project;
 use crate::text::{age, table};
 use crate::view::{GC_SCHEMA, Gc, GcItem};
 
-/// Remove transcripts, builds and rescued work that are older than you want to keep
+/// Remove transcripts, builds and workspaces that are older than you want to keep
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "The database keeps its record of all of them.
+#[command(
+    after_long_help = "The database keeps its record of all of them. The workspace of an abandoned task is saved in git before
+it goes, and a retry gets it back; what cannot be saved stays, and is named. Spare clones that no agent can need go, too.
 
 Examples:
   windlass gc --dry-run          what would go
   windlass gc --keep 14d
-  windlass gc --rescued          also work of abandoned tasks that was saved in git")]
+  windlass gc --rescued          also work of abandoned tasks that was saved in git"
+)]
 pub struct Args {
-    /// How long ended things are kept; `keep.ended` of the configuration if not given
+    /// How long ended things are kept; `keep.ended` and `keep.workspaces` of the configuration if not given
     #[arg(long, value_name = "TIME", value_parser = Span::parse)]
     keep: Option<Span>,
     /// Also what was saved of abandoned work below refs/windlass/rescue
@@ -37,29 +42,55 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
-    let keep = args.keep.unwrap_or(project.config.keep.ended.0);
-    let view = sweep(&project, keep, args.rescued, !context.globals.dry_run)?;
+    let keep = &project.config.keep;
+    let times = Times {
+        ended: args.keep.unwrap_or(keep.ended.0),
+        workspaces: args.keep.unwrap_or(keep.workspaces.0),
+    };
+    let rescued = if args.rescued { Rescued::Removed } else { Rescued::Kept };
+    let view = sweep(&project, times, rescued, !context.globals.dry_run)?;
     context.out.show(&view, |style| words(style, &view))?;
     Ok(Exit::Ok)
 }
 
-/// Removes what has ended longer ago than `keep`; or, if not `really`, only says what that would be.
-pub fn sweep(project: &Project, keep: Span, rescued: bool, really: bool) -> Result<Gc, CliError> {
+/// How long what is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    pub ended: Span,
+    pub workspaces: Span,
+}
+
+/// What becomes of work that was saved in git.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rescued {
+    Kept,
+    Removed,
+}
+
+/// Removes what has ended longer ago than it is kept; or, if not `really`, only says what that would be.
+pub fn sweep(project: &Project, keep: Times, rescued: Rescued, really: bool) -> Result<Gc, CliError> {
     let store = project.reader()?;
     let now = windlass_engine::now();
-    let broom = Broom { before: Millis(now.0.saturating_sub(keep.0)), now, really, project, store: &store };
+    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
+    let before = Millis(now.0.saturating_sub(keep.ended.0));
+    let broom = Broom { before, now, really, project, store: &store, repo: &repo };
     let mut items = broom.sessions()?;
     items.extend(broom.builds()?);
-    if rescued {
+    // Before the workspaces: what is saved of them now is not what was asked for.
+    if rescued == Rescued::Removed {
         items.extend(broom.rescued()?);
     }
+    let workspaces = broom.workspaces(Millis(now.0.saturating_sub(keep.workspaces.0)))?;
+    items.extend(workspaces.gone);
+    items.extend(broom.spares()?);
     let bytes = items.iter().filter_map(|item| item.bytes).sum();
-    Ok(Gc { schema: GC_SCHEMA, dry_run: !really, items, bytes })
+    Ok(Gc { schema: GC_SCHEMA, dry_run: !really, items, kept: workspaces.kept, bytes })
 }
 
 struct Broom<'a> {
     project: &'a Project,
     store: &'a dyn Store,
+    repo: &'a BareRepo,
     now: Millis,
     /// What ended later is kept.
     before: Millis,
@@ -96,16 +127,15 @@ impl Broom<'_> {
 
     /// Work that was saved when its task was abandoned, once the task is long over.
     fn rescued(&self) -> Result<Vec<GcItem>, CliError> {
-        let repo = BareRepo::open(&Git::new(self.project.search_path()), &self.project.layout.repository())?;
         let mut items = Vec::new();
-        for (name, commit) in repo.list_refs("refs/windlass/rescue/")? {
+        for (name, commit) in self.repo.list_refs("refs/windlass/rescue/")? {
             let task = name.rsplit('/').next().unwrap_or_default();
             let Some(task) = self.store.task(&TaskId::stored(task))? else { continue };
             if !task.value.state.is_terminal() || task.value.since >= self.before {
                 continue;
             }
             if self.really
-                && let Swap::Lost { .. } = repo.delete_ref(&name, Expect::At(&commit))?
+                && let Swap::Lost { .. } = self.repo.delete_ref(&name, Expect::At(&commit))?
             {
                 continue;
             }
@@ -124,9 +154,17 @@ impl Broom<'_> {
         if self.really {
             files::remove_tree(folder)?;
         }
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Some(GcItem { kind, name, bytes, why: format!("ended {} ago", age(self.now, ended)) }))
+        Ok(Some(GcItem {
+            kind,
+            name: last(folder),
+            bytes,
+            why: format!("ended {} ago", age(self.now, ended)),
+        }))
     }
+}
+
+fn last(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Of all files below; what cannot be read counts nothing.
@@ -152,6 +190,9 @@ fn words(style: Style, view: &Gc) -> String {
     };
     let mut out = table(style, "", &view.items.iter().map(row).collect::<Vec<_>>());
     out.push_str(&format!("{}\n", sum(view)));
+    if !view.kept.is_empty() {
+        out.push_str(&table(style, "kept", &view.kept.iter().map(row).collect::<Vec<_>>()));
+    }
     out
 }
 

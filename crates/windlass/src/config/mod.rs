@@ -163,6 +163,7 @@ pub struct Labels {
 #[serde(default, deny_unknown_fields)]
 pub struct Keep {
     pub ended: Time,
+    pub workspaces: Time,
     pub backups: u32,
 }
 
@@ -256,7 +257,7 @@ impl Default for Config {
                 needs_review: labels.needs_review,
                 abandon: labels.abandon,
             },
-            keep: Keep { ended: Time(Span::days(30)), backups: 7 },
+            keep: Keep { ended: Time(Span::days(30)), workspaces: Time(Span::days(30)), backups: 7 },
             schedule: Schedule {
                 timezone: "UTC".into(),
                 gc: "0 3 * * *".into(),

@@ -73,7 +73,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     agent::check(&config.agent)
 }
 
-fn times(config: &Config) -> [(&'static str, Span); 15] {
+fn times(config: &Config) -> [(&'static str, Span); 16] {
     let (timeouts, liveness) = (&config.timeouts, &config.liveness);
     [
         ("dispatch.poll", config.dispatch.poll.0),
@@ -91,6 +91,7 @@ fn times(config: &Config) -> [(&'static str, Span); 15] {
         ("liveness.stale_after", liveness.stale_after.0),
         ("queue.alarm", config.queue.alarm.0),
         ("keep.ended", config.keep.ended.0),
+        ("keep.workspaces", config.keep.workspaces.0),
     ]
 }
 

@@ -116,7 +116,9 @@ pub fn due(project: &Project, now: Millis) -> Result<Vec<Job>, CliError> {
 }
 
 fn collect(project: &Project) -> Result<String, CliError> {
-    gc::sweep(project, project.config.keep.ended.0, false, true).map(|view| gc::sum(&view))
+    let keep = &project.config.keep;
+    let times = gc::Times { ended: keep.ended.0, workspaces: keep.workspaces.0 };
+    gc::sweep(project, times, gc::Rescued::Kept, true).map(|view| gc::sum(&view))
 }
 
 /// A copy named by its time; of the older ones as many stay as the configuration says.

@@ -11,12 +11,14 @@ pub struct Gc {
     /// Nothing was removed: this is what would be.
     pub dry_run: bool,
     pub items: Vec<GcItem>,
+    /// Old enough to go, but something in it can be saved nowhere else.
+    pub kept: Vec<GcItem>,
     pub bytes: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GcItem {
-    /// session, build or rescue.
+    /// session, build, rescue, workspace or spare.
     pub kind: &'static str,
     pub name: String,
     /// On the disk; unknown for a name in git.

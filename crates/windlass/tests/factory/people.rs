@@ -97,3 +97,46 @@ fn a_person_can_stop_a_task_wherever_it_stands() {
     assert_eq!(works.workspaces(), ["1.1", "2.1", "3.1"]);
     works.down();
 }
+
+/// All that a try has left is cleared away with its workspace, and is there again when somebody wants another try.
+#[test]
+fn an_abandoned_workspace_is_cleared_away_and_a_retry_gets_it_back() {
+    let gives_up = "case $session in *-1) work; echo loose > loose; signal failed 'Reason: no disk' ;; \
+                    *) { git log --format=%s -1; git status --porcelain; cat loose; } > $here/found; ready ;; esac";
+    let hides = "work; echo hidden >> README; git stash -q; signal failed 'Reason: no disk'";
+    let mut works = crew(&config("true", ""), APPROVES, &[gives_up, hides, READY]);
+    works.up();
+    let mut log = works.log();
+    for issue in [1, 2] {
+        assert_eq!(log.wait_end(issue), abandoned("agent_failed"));
+        log.wait_terminated(&format!("dev-{issue}.1-1"));
+    }
+    log.wait_merged(3);
+    let gc = |args: &[&str]| works.machine.json(&[&["gc"], args].concat());
+    let names = |view: &serde_json::Value, list: &str| {
+        let items = view[list].as_array().unwrap().iter().filter(|item| item["kind"] == "workspace");
+        items.map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&gc(&[]), "items"), [""; 0], "it is young");
+    let dry = gc(&["--dry-run", "--keep", "1ms"]);
+    assert_eq!((names(&dry, "items"), names(&dry, "kept")), (vec!["1.1".into()], vec!["2.1".into()]));
+    assert_eq!(works.workspaces(), ["1.1", "2.1"], "nothing was removed yet");
+    // What was asked for by name is older than what is saved now.
+    let done = gc(&["--keep", "1ms", "--rescued"]);
+    assert_eq!((names(&done, "items"), names(&done, "kept")), (vec!["1.1".into()], vec!["2.1".into()]));
+    assert!(done["kept"][0]["why"].as_str().unwrap().contains("refs/stash"), "{done}");
+    assert_eq!(works.workspaces(), ["2.1"]);
+    assert_eq!(works.git(&["show", "refs/windlass/rescue/1.1:loose"]), "loose");
+    works.must(&["retry", "1"]);
+    log.wait_merged(1);
+    assert_eq!(works.note("found"), "work on 1\n?? loose\nloose\n");
+    assert!(works.is_on_main(1));
+    assert_eq!(log.count("work_rejected", 1), 0, "{}", works.heard(1));
+    // One clone is as many as may be wanted.
+    let spares = gc(&["--set", "dispatch.parallel=1", "--dry-run"]);
+    let spares = spares["items"].as_array().unwrap().iter().filter(|item| item["kind"] == "spare").count();
+    assert_eq!(spares, std::fs::read_dir(works.repo().join("spares")).unwrap().count() - 1);
+    gc(&["--set", "dispatch.parallel=1"]);
+    assert_eq!(std::fs::read_dir(works.repo().join("spares")).unwrap().count(), 1);
+    works.down();
+}
