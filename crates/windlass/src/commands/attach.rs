@@ -26,6 +26,7 @@ const HISTORY: usize = 1_000;
   windlass attach 12          its terminal, to look at; without one its last 1,000 lines, then as it happens
   windlass attach --write 12  its terminal with the keyboard, until Ctrl-C or five minutes without a key
   windlass attach --json 12   the same, a record in each line
+  windlass attach --timeout 10m 12   until ten minutes are over; the exit code is 8 then
   windlass tell 12 \"…\"        is how to speak to it otherwise
 
 Ctrl-C lets go and never ends the agent.")]
@@ -54,7 +55,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         (true, true) => return Err(no_terminal(&agent)),
         (true, false) if folder.join(SCREEN[0]).exists() => return Err(closed(&agent)),
         (true, false) => return Err(no_keyboard(&agent)),
-        (false, true) if at_terminal && !context.out.is_json() => return screen::show(&tmux),
+        (false, true) if at_terminal && !context.out.is_json() => return screen::show(&tmux, &interrupt),
         (false, true | false) => {}
     }
     let light = agents::named(context.out.style, agent.light);

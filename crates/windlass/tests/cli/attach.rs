@@ -11,6 +11,7 @@ use windlass_store::{Op, SqliteStore, Store, Write as Page};
 
 use crate::common::Machine;
 use crate::memory::{daemon, identity, now, sha, task};
+use crate::top::Terminal;
 
 /// Issue 1 is worked on by an agent that has said 1,200 lines, issue 2 waits, and issue 3 is merged.
 fn works(machine: &Machine) -> SqliteStore {
@@ -101,5 +102,30 @@ fn who_is_not_at_work_cannot_be_watched_and_who_has_no_terminal_cannot_be_typed_
         "{}",
         typed.err
     );
+    drop(store);
+}
+
+/// The agent's terminal is shown by tmux itself; the time of one who looks at it is over all the same.
+#[test]
+fn who_looks_at_a_terminal_is_let_go_when_their_time_is_over() {
+    let machine = Machine::with_project();
+    let store = works(&machine);
+    let Some(person) = Terminal::start(&machine, "attach 1 --timeout 1s", 100) else { return };
+    // There is no terminal of the agent yet: its transcript is followed for as long.
+    person.shows("line 1200");
+    person.shows("ended with 8");
+    drop(person);
+    let socket = machine.state().join("sessions/dev-1.1-1/tmux");
+    let agent = Terminal::open(socket, "windlass", "echo at work; exec cat", 100);
+    let person = Terminal::start(&machine, "attach 1 --timeout 3s", 100).unwrap();
+    person.shows("at work");
+    person.shows("ended with 8");
+    assert_eq!(agent.tmux(&["list-clients"]), "", "nobody looks any more");
+    drop(person);
+    let person = Terminal::start(&machine, "attach 1", 100).unwrap();
+    person.shows("at work");
+    agent.tmux(&["detach-client", "-s", "windlass"]);
+    person.shows("ended with 0");
+    assert!(agent.shows("at work").contains("at work"), "and the agent goes on");
     drop(store);
 }

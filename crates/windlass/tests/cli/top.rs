@@ -7,19 +7,18 @@ use std::time::{Duration, Instant};
 use crate::common::{Machine, search_path};
 
 /// A terminal of our own: a tmux server with its own socket and an empty environment.
-struct Terminal {
+pub struct Terminal {
     socket: PathBuf,
 }
 
 impl Terminal {
     /// With `windlass ARGS` in it; its exit code is shown when it ends. None without tmux.
-    fn start(machine: &Machine, args: &str, columns: u32) -> Option<Self> {
+    pub fn start(machine: &Machine, args: &str, columns: u32) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             assert!(std::env::var("CI").is_err(), "tmux is missing, and nothing may be skipped");
             println!("SKIPPED: tmux is missing; ./check installs it");
             return None;
         }
-        let terminal = Self { socket: machine.path("tmux") };
         let (windlass, home) = (env!("CARGO_BIN_EXE_windlass"), machine.path("home"));
         let state = machine.path("state");
         let line = format!(
@@ -28,24 +27,19 @@ impl Terminal {
             home.display(),
             state.display()
         );
-        let columns = columns.to_string();
-        terminal.tmux(&[
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            &columns,
-            "-y",
-            "30",
-            "sh",
-            "-c",
-            &line,
-        ]);
-        Some(terminal)
+        Some(Self::open(machine.path("tmux"), "0", &line, columns))
     }
 
-    fn tmux(&self, args: &[&str]) -> String {
+    /// With this line for the shell in a session of this name.
+    pub fn open(socket: PathBuf, name: &str, line: &str, columns: u32) -> Self {
+        let terminal = Self { socket };
+        let columns = columns.to_string();
+        let window = ["new-session", "-d", "-s", name, "-x", &columns, "-y", "30", "sh", "-c", line];
+        terminal.tmux(&[&["-f", "/dev/null"], &window[..]].concat());
+        terminal
+    }
+
+    pub fn tmux(&self, args: &[&str]) -> String {
         let mut command = Command::new("tmux");
         command.arg("-S").arg(&self.socket).args(args).env_clear().env("PATH", search_path());
         let done = command.env("LANG", "C.UTF-8").env("TERM", "xterm").output().unwrap();
@@ -53,7 +47,7 @@ impl Terminal {
         String::from_utf8(done.stdout).unwrap()
     }
 
-    fn press(&self, key: &str) {
+    pub fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
     }
 
@@ -62,7 +56,7 @@ impl Terminal {
     }
 
     /// The screen as soon as it says so.
-    fn shows(&self, wanted: &str) -> String {
+    pub fn shows(&self, wanted: &str) -> String {
         self.wait(wanted, |screen| screen.contains(wanted))
     }
 

@@ -1,6 +1,5 @@
 //! The terminal of an agent, shown to a person by tmux itself.
 
-use std::os::unix::process::CommandExt;
 use std::process::Child;
 use std::time::Duration;
 
@@ -16,9 +15,11 @@ use crate::project::Project;
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Becomes the one who looks; comes back only when that fails.
-pub fn show(tmux: &Tmux) -> Result<Exit, CliError> {
-    Err(not_started(tmux.attach(Keyboard::Off).exec()))
+/// Shows it until the person lets go, or their time is over.
+pub fn show(tmux: &Tmux, interrupt: &Interrupt) -> Result<Exit, CliError> {
+    let child = tmux.attach(Keyboard::Off).spawn().map_err(not_started)?;
+    hold(child, tmux, Keyboard::Off, interrupt)?;
+    Ok(interrupt.came().unwrap_or(Exit::Ok))
 }
 
 /// Gives the keyboard to this person until they let go, or have typed nothing for long.
@@ -32,7 +33,7 @@ pub fn take_over(
     interrupt.listen_to_hangup()?;
     ask::leave(project, &Command::TakeKeyboard { issue }, ask::PATIENCE)?;
     let child = tmux.attach(Keyboard::On).spawn().map_err(not_started);
-    let held = child.and_then(|child| hold(child, tmux, interrupt));
+    let held = child.and_then(|child| hold(child, tmux, Keyboard::On, interrupt));
     // However it went, the keyboard is free again.
     let returned = ask::leave(project, &Command::ReturnKeyboard { issue }, ask::PATIENCE);
     held?;
@@ -40,16 +41,18 @@ pub fn take_over(
 }
 
 /// Waits for the end of the person's client, and brings it about when it is time.
-fn hold(mut child: Child, tmux: &Tmux, interrupt: &Interrupt) -> Result<(), CliError> {
+fn hold(mut child: Child, tmux: &Tmux, keyboard: Keyboard, interrupt: &Interrupt) -> Result<(), CliError> {
     let failed = |source| CliError::new("tmux", Exit::Failed, "cannot wait for tmux").because(source);
     while child.try_wait().map_err(failed)?.is_none() {
-        // A server that is gone takes its clients along.
-        let writers = tmux.writers().unwrap_or_default();
-        let own = writers.iter().filter(|writer| writer.pid == child.id());
-        for writer in
-            own.filter(|writer| interrupt.came().is_some() || writer.is_away(windlass_engine::now()))
-        {
-            tmux.detach(writer).map_err(not_detached)?;
+        let over = interrupt.came().is_some();
+        // Each look is a process; who has no keyboard cannot have left it.
+        if over || keyboard == Keyboard::On {
+            // A server that is gone takes its clients along.
+            let viewers = tmux.viewers().unwrap_or_default();
+            let own = viewers.iter().filter(|viewer| viewer.pid == child.id());
+            for viewer in own.filter(|viewer| over || viewer.is_away(windlass_engine::now())) {
+                tmux.detach(viewer).map_err(not_detached)?;
+            }
         }
         std::thread::sleep(PAUSE);
     }
@@ -61,5 +64,5 @@ fn not_started(source: std::io::Error) -> CliError {
 }
 
 fn not_detached(source: TerminalError) -> CliError {
-    CliError::new("tmux", Exit::Failed, "cannot take the keyboard back").because(source)
+    CliError::new("tmux", Exit::Failed, "cannot let go of the terminal").because(source)
 }

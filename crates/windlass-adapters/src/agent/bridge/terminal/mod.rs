@@ -15,7 +15,7 @@ mod turn;
 
 pub use error::TerminalError;
 pub use record::SCREEN;
-pub use tmux::{Keyboard, Tmux, Writer};
+pub use tmux::{Keyboard, Tmux, Viewer};
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;

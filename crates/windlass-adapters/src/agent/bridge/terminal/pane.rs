@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags};
 
-use super::tmux::{Opened, Tmux};
+use super::tmux::{Keyboard, Opened, Tmux};
 use super::{TerminalError, record};
 use crate::process::wait_readable;
 use crate::shim::now;
@@ -82,9 +82,9 @@ impl Pane {
     /// Whether a person has the keyboard. One who has gone away loses it.
     pub fn is_taken(&self) -> Result<bool, TerminalError> {
         let mut taken = false;
-        for writer in self.tmux.writers()? {
-            if writer.is_away(now()) {
-                self.tmux.detach(&writer)?;
+        for viewer in self.tmux.viewers()?.iter().filter(|viewer| viewer.keyboard == Keyboard::On) {
+            if viewer.is_away(now()) {
+                self.tmux.detach(viewer)?;
             } else {
                 taken = true;
             }

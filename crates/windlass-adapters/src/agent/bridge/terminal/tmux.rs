@@ -37,16 +37,17 @@ pub enum Keyboard {
     On,
 }
 
-/// A person who could type.
+/// A person who looks at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
+pub struct Viewer {
     pub pid: u32,
+    pub keyboard: Keyboard,
     client: String,
     /// The last key, in seconds since 1970.
     typed_at: i64,
 }
 
-impl Writer {
+impl Viewer {
     /// Who has typed nothing for so long has gone away, and the keyboard goes back.
     pub fn is_away(&self, now: Millis) -> bool {
         now.since(Millis(self.typed_at * 1000)) > AWAY
@@ -85,16 +86,16 @@ impl Tmux {
         command
     }
 
-    /// People who could type now.
-    pub fn writers(&self) -> Result<Vec<Writer>, TerminalError> {
+    /// People who look at it now.
+    pub fn viewers(&self) -> Result<Vec<Viewer>, TerminalError> {
         let form = "#{client_readonly}#{client_control_mode} #{client_activity} #{client_pid} #{client_name}";
         let said = self.run(&["list-clients", "-t", SESSION, "-F", form])?;
-        Ok(said.lines().filter_map(writer).collect())
+        Ok(said.lines().filter_map(viewer).collect())
     }
 
-    /// Takes the keyboard from one who has it.
-    pub fn detach(&self, writer: &Writer) -> Result<(), TerminalError> {
-        self.run(&["detach-client", "-t", &writer.client]).map(drop)
+    /// Sends one who looks away, and with them their keyboard.
+    pub fn detach(&self, viewer: &Viewer) -> Result<(), TerminalError> {
+        self.run(&["detach-client", "-t", &viewer.client]).map(drop)
     }
 
     /// Starts the server as a child that dies with us.
@@ -238,13 +239,18 @@ fn options() -> Vec<&'static str> {
     args
 }
 
-/// One line of `list-clients`; nothing for one that only looks or listens.
-fn writer(line: &str) -> Option<Writer> {
-    let (looks, rest) = line.split_once(' ')?;
+/// One line of `list-clients`; nothing for one that only listens.
+fn viewer(line: &str) -> Option<Viewer> {
+    let (kind, rest) = line.split_once(' ')?;
     let (typed, rest) = rest.split_once(' ')?;
     let (pid, client) = rest.split_once(' ')?;
     let (typed_at, pid) = (typed.parse().ok()?, pid.parse().ok()?);
-    (looks == "00").then(|| Writer { pid, client: client.to_owned(), typed_at })
+    let keyboard = match kind {
+        "00" => Keyboard::On,
+        "10" => Keyboard::Off,
+        _ => return None,
+    };
+    Some(Viewer { pid, keyboard, client: client.to_owned(), typed_at })
 }
 
 #[cfg(test)]
@@ -268,18 +274,19 @@ mod tests {
         let mut server = tmux.start().unwrap();
         let opened = tmux.open(place.path(), &["cat".to_owned()]).unwrap();
         assert!(tmux.is_open() && opened.pid > 0);
-        assert_eq!(tmux.writers().unwrap(), []);
+        assert_eq!(tmux.viewers().unwrap(), []);
         tmux.end().unwrap();
         server.wait().unwrap();
         assert!(!tmux.is_open());
     }
 
     #[test]
-    fn only_one_who_can_type_is_a_writer_until_they_have_gone_away() {
-        let person = writer("00 1700000000 7 /dev/pts/3").unwrap();
-        assert_eq!((person.pid, person.client.as_str()), (7, "/dev/pts/3"));
+    fn one_who_looks_may_type_or_not_and_may_have_gone_away() {
+        let person = viewer("00 1700000000 7 /dev/pts/3").unwrap();
+        assert_eq!((person.pid, person.client.as_str(), person.keyboard), (7, "/dev/pts/3", Keyboard::On));
         let after = |seconds: i64| person.is_away(Millis((1_700_000_000 + seconds) * 1000));
         assert!(!after(300) && after(301));
-        assert_eq!((writer("10 1700000000 7 /dev/pts/4"), writer("11 1700000000 7 client-9")), (None, None));
+        assert_eq!(viewer("10 1700000000 7 /dev/pts/4").unwrap().keyboard, Keyboard::Off);
+        assert_eq!(viewer("11 1700000000 7 client-9"), None);
     }
 }
