@@ -37,10 +37,12 @@ pub enum Command {
     /// A person types in the terminal of the issue's agent.
     TakeKeyboard {
         issue: IssueNumber,
+        typist: Typist,
     },
     /// And no longer does.
     ReturnKeyboard {
         issue: IssueNumber,
+        typist: Typist,
     },
 }
 
@@ -53,11 +55,21 @@ impl Command {
             | Self::Abandon { issue }
             | Self::QueueFront { issue }
             | Self::QueueDrop { issue }
-            | Self::TakeKeyboard { issue }
-            | Self::ReturnKeyboard { issue } => Some(*issue),
+            | Self::TakeKeyboard { issue, .. }
+            | Self::ReturnKeyboard { issue, .. } => Some(*issue),
             Self::Pause | Self::Resume | Self::QueuePause { .. } | Self::QueueResume => None,
         }
     }
+}
+
+/// The process through which a person types: its number alone is not enough, numbers come round again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Typist {
+    pub pid: i32,
+    /// In clock ticks since boot.
+    pub start_time: u64,
+    /// Of which boot of the machine that is.
+    pub boot: String,
 }
 
 /// What became of a command.

@@ -21,7 +21,7 @@ use crate::outside::{Life, Outside};
 use crate::queue::Queue;
 use crate::record::{Book, Order};
 use crate::settings::Settings;
-use crate::sweep::{Evidence, PAUSED};
+use crate::sweep::{Evidence, PAUSED, Taken, stored_keyboards};
 
 /// Nothing waits longer than this without being looked at.
 const LONGEST_WAIT: Span = Span::secs(60);
@@ -43,6 +43,8 @@ pub struct Heart {
     /// Sessions whose transcripts have grown, and when they are looked at.
     pub(crate) spoke: BTreeMap<SessionId, Millis>,
     pub(crate) paused: bool,
+    /// People who type in the terminals of sessions.
+    pub(crate) keyboards: Vec<Taken>,
     /// Something changed that the scheduler has not seen.
     pub(crate) restless: bool,
     pub(crate) knocked: bool,
@@ -101,6 +103,7 @@ impl Heart {
             queue: Queue::stored(store.as_ref())?,
             backlog: Backlog::stored(store.as_ref())?,
             paused: store.control(PAUSED)?.is_some(),
+            keyboards: stored_keyboards(store.as_ref())?,
             recipe: settings.recipe(),
             settings,
             layout,

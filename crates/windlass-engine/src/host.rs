@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use windlass_adapters::process::{ProcessId, boot_id};
 use windlass_adapters::shim::{TRANSCRIPT, client};
 use windlass_core::build::BuildOutcome;
+use windlass_core::command::Typist;
 use windlass_core::id::{BuildId, SessionId};
 use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process, Role};
@@ -89,6 +91,12 @@ impl Outside for Host {
 
     fn process(&self, identity: &Identity) -> Process {
         sessions::look(&self.world.layout, identity)
+    }
+
+    fn is_there(&self, typist: &Typist) -> bool {
+        let process = ProcessId { pid: typist.pid, start_time: typist.start_time };
+        // A boot whose name cannot be read is no reason to send a person away.
+        boot_id().map_or(true, |boot| boot == typist.boot) && process.is_alive()
     }
 
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use windlass_core::build::BuildOutcome;
+use windlass_core::command::Typist;
 use windlass_core::id::{BuildId, SessionId, Sha};
 use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process};
@@ -30,6 +31,9 @@ pub trait Outside: Debug + Send {
 
     /// Whether the session's process lives.
     fn process(&self, identity: &Identity) -> Process;
+
+    /// Whether the process through which a person types is still there.
+    fn is_there(&self, typist: &Typist) -> bool;
 
     /// What the session's files say since they were last read.
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String>;

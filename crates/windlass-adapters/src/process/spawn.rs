@@ -27,11 +27,20 @@ pub fn new_session(command: &mut Command) {
 
 /// The child is killed when the *thread* that started it ends: start it from one that lives long enough.
 pub fn die_with_parent(command: &mut Command) {
+    end_with_parent(command, Signal::KILL);
+}
+
+/// The same, but the child may first put a terminal back in order.
+pub fn hang_up_with_parent(command: &mut Command) {
+    end_with_parent(command, Signal::HUP);
+}
+
+fn end_with_parent(command: &mut Command, signal: Signal) {
     let parent = rustix::process::getpid();
     // SAFETY: two system calls, no allocation, no lock; `io::Error::from(ErrorKind)` does not allocate.
     unsafe {
         command.pre_exec(move || {
-            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            rustix::process::set_parent_process_death_signal(Some(signal))?;
             // The parent may have died before the line above could count.
             if rustix::process::getppid() != Some(parent) {
                 return Err(io::ErrorKind::BrokenPipe.into());

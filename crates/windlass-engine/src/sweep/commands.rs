@@ -1,7 +1,7 @@
 //! What people asked for: each command becomes an event, and gets an answer.
 
 use windlass_core::command::{Answer, Command};
-use windlass_core::id::{IssueNumber, SessionId, TaskId};
+use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::task::{Event, State};
 use windlass_core::time::Millis;
@@ -48,12 +48,8 @@ impl Heart {
             Command::QueueResume => Ok(self.resume_queue(now)),
             Command::QueueFront { issue } => self.put_first(*issue),
             Command::QueueDrop { issue } => self.drop_entry(now, *issue, by),
-            Command::TakeKeyboard { issue } => {
-                self.keyboard(now, *issue, |session| FactoryFact::KeyboardTaken { session, by })
-            }
-            Command::ReturnKeyboard { issue } => {
-                self.keyboard(now, *issue, |session| FactoryFact::KeyboardReturned { session, by })
-            }
+            Command::TakeKeyboard { issue, typist } => self.take_keyboard(now, *issue, by, typist),
+            Command::ReturnKeyboard { issue, typist } => Ok(self.return_keyboard(now, *issue, typist)),
         }
     }
 
@@ -75,20 +71,6 @@ impl Heart {
             return Ok(Answer::Done { what: format!("{issue}: {what}") });
         }
         Ok(Answer::Refused { why: format!("{issue}: it makes no difference now") })
-    }
-
-    /// Only written down: who types is seen by the terminal itself. The task may have ended meanwhile.
-    fn keyboard(
-        &mut self,
-        now: Millis,
-        issue: IssueNumber,
-        fact: impl FnOnce(SessionId) -> FactoryFact,
-    ) -> Result<Answer, StoreError> {
-        let Some(task) = self.store.newest_task_of(issue)? else {
-            return Ok(Answer::Refused { why: format!("{issue}: it has no task") });
-        };
-        self.book.log_of(now, &task.value.id, fact(task.value.session.clone()));
-        Ok(Answer::Done { what: format!("{issue}: noted") })
     }
 
     fn retry(&mut self, now: Millis, issue: IssueNumber, by: String) -> Result<Answer, StoreError> {

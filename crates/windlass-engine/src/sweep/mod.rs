@@ -3,6 +3,7 @@
 mod commands;
 mod effects;
 mod issues;
+mod keyboards;
 mod open;
 mod people;
 mod progress;
@@ -10,5 +11,6 @@ mod watch;
 
 pub use commands::PAUSED;
 pub use issues::read_issues;
+pub use keyboards::{Taken, stored as stored_keyboards};
 pub use people::Evidence;
 pub use watch::Watch;

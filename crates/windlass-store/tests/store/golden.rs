@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass_core::build::{BuildOutcome, BuildStatus, TreeResult};
-use windlass_core::command::{Answer, Command};
+use windlass_core::command::{Answer, Command, Typist};
 use windlass_core::forge::{ReviewDecision, StatusState};
 use windlass_core::id::{BuildId, ChangeNumber, EffectKey, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::{Fact, FactoryFact};
@@ -278,6 +278,7 @@ fn commands_and_answers() {
 
 fn next_command(last: Option<&Command>) -> Option<Command> {
     let issue = IssueNumber(1);
+    let typist = Typist { pid: 7, start_time: 12_345, boot: "b1".into() };
     Some(match last {
         None => Command::Tell { issue, text: text() },
         Some(Command::Tell { .. }) => Command::Retry { issue },
@@ -288,8 +289,8 @@ fn next_command(last: Option<&Command>) -> Option<Command> {
         Some(Command::QueuePause { .. }) => Command::QueueResume,
         Some(Command::QueueResume) => Command::QueueFront { issue },
         Some(Command::QueueFront { .. }) => Command::QueueDrop { issue },
-        Some(Command::QueueDrop { .. }) => Command::TakeKeyboard { issue },
-        Some(Command::TakeKeyboard { .. }) => Command::ReturnKeyboard { issue },
+        Some(Command::QueueDrop { .. }) => Command::TakeKeyboard { issue, typist },
+        Some(Command::TakeKeyboard { .. }) => Command::ReturnKeyboard { issue, typist },
         Some(Command::ReturnKeyboard { .. }) => return None,
     })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::build::BuildOutcome;
+use windlass_core::command::Typist;
 use windlass_core::id::{BuildId, SessionId};
 use windlass_core::schedule::Hold;
 use windlass_core::session::{Identity, Process};
@@ -73,6 +74,11 @@ impl Outside for Window {
             Some(session) if session.alive => Process::Alive,
             Some(_) | None => Process::Gone,
         }
+    }
+
+    /// Nobody types in a world without terminals.
+    fn is_there(&self, _typist: &Typist) -> bool {
+        false
     }
 
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {

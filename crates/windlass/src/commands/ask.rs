@@ -81,8 +81,8 @@ fn wish(command: &Command) -> String {
         Command::QueueResume => "land again".into(),
         Command::QueueFront { issue } => format!("land {issue} before its turn"),
         Command::QueueDrop { issue } => format!("take {issue} out of the queue"),
-        Command::TakeKeyboard { issue } => format!("give you the keyboard of {issue}"),
-        Command::ReturnKeyboard { issue } => format!("take the keyboard of {issue} back"),
+        Command::TakeKeyboard { issue, .. } => format!("give you the keyboard of {issue}"),
+        Command::ReturnKeyboard { issue, .. } => format!("take the keyboard of {issue} back"),
     }
 }
 

@@ -4,7 +4,8 @@ use std::process::Child;
 use std::time::Duration;
 
 use windlass_adapters::agent::bridge::terminal::{Keyboard, TerminalError, Tmux};
-use windlass_core::command::Command;
+use windlass_adapters::process::{self, ProcessId};
+use windlass_core::command::{Command, Typist};
 use windlass_core::id::IssueNumber;
 
 use crate::commands::ask;
@@ -31,13 +32,26 @@ pub fn take_over(
 ) -> Result<Exit, CliError> {
     // A terminal that is closed takes the person away; that they are gone has still to be written down.
     interrupt.listen_to_hangup()?;
-    ask::leave(project, &Command::TakeKeyboard { issue }, ask::PATIENCE)?;
-    let child = tmux.attach(Keyboard::On).spawn().map_err(not_started);
+    let typist = ourselves()?;
+    ask::leave(project, &Command::TakeKeyboard { issue, typist: typist.clone() }, ask::PATIENCE)?;
+    let mut client = tmux.attach(Keyboard::On);
+    // Whoever kills us has taken the keyboard away, too.
+    process::hang_up_with_parent(&mut client);
+    let child = client.spawn().map_err(not_started);
     let held = child.and_then(|child| hold(child, tmux, Keyboard::On, interrupt));
     // However it went, the keyboard is free again.
-    let returned = ask::leave(project, &Command::ReturnKeyboard { issue }, ask::PATIENCE);
+    let returned = ask::leave(project, &Command::ReturnKeyboard { issue, typist }, ask::PATIENCE);
     held?;
     returned.map(|_| interrupt.came().unwrap_or(Exit::Ok))
+}
+
+/// By this the factory knows when we are gone and could not say so.
+fn ourselves() -> Result<Typist, CliError> {
+    let failed = |source| CliError::new("process", Exit::Failed, "cannot tell who we are").because(source);
+    let boot = process::boot_id().map_err(failed)?;
+    let own = ProcessId::of(std::process::id().cast_signed());
+    let own = own.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
+    Ok(Typist { pid: own.pid, start_time: own.start_time, boot })
 }
 
 /// Waits for the end of the person's client, and brings it about when it is time.

@@ -1,8 +1,10 @@
 //! Claude Code in a terminal: the same factory, with a screen that a person can look at and a keyboard to take over.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
+use windlass_adapters::agent::bridge::terminal::Tmux;
 use windlass_adapters::process::find_by_env;
 use windlass_adapters::shim::{SESSION_DIR, client};
 use windlass_testkit::provider::Step;
@@ -37,7 +39,8 @@ fn wait_written(lab: &Lab) {
 
 /// In a terminal and in the middle of its first turn, which goes on with these steps.
 fn begin(test: &str, steps: impl IntoIterator<Item = Step>) -> Option<Lab> {
-    let Lab { mut works, provider } = lab(test, &Wish { keys: TMUX, ..Wish::default() })?;
+    let tables = "[liveness]\nheartbeat = \"1s\"\n";
+    let Lab { mut works, provider } = lab(test, &Wish { keys: TMUX, tables, ..Wish::default() })?;
     provider.script("dev", [Step::bash(BUSY)]);
     provider.script("dev", steps);
     works.new_issue("The answer", "Write the answer down.");
@@ -143,6 +146,35 @@ fn a_person_whose_terminal_is_closed_has_given_the_keyboard_back() {
     works.down();
 }
 
+/// Nobody is left to say that they type no more, and their terminal stays open.
+#[test]
+fn a_person_whose_program_is_killed_has_given_the_keyboard_back() {
+    let steps = [Step::say("so far"), ready("answer", "42"), Step::say("ready")];
+    let Some(lab) = begin("a_person_whose_program_is_killed", steps) else { return };
+    let Lab { mut works, provider } = lab;
+    let mut log = works.log();
+    let shell = r#"sh -c 'echo $$ > $HOME/pid; exec "$@"' sh "$@"; exec cat"#;
+    let writes = Person::sits(&works, "writes", &["sh", "-c", shell, "sh"], &["attach", "--write", "1"]);
+    works.wait_until("the screen", || writes.sees("echo half"));
+    log.wait_kind("keyboard_taken", 1);
+    // The next daemon knows it from the store.
+    works.kill();
+    kill(std::fs::read_to_string(works.machine.path("home/pid")).unwrap().trim());
+    let tmux = Tmux::new(&works.session_file("dev-1.1-1", ""));
+    works.wait_until("the end of the look", || tmux.viewers().unwrap().is_empty());
+    assert!(!writes.is_gone());
+    works.up();
+    let returned = log.wait_kind("keyboard_returned", 1);
+    assert_eq!(returned["data"]["session"], "dev-1.1-1");
+    works.order(&["tell", "1", "Use ISO dates."]);
+    std::fs::write(works.session_file("dev-1.1-1", "go"), "").unwrap();
+    log.wait_merged(1);
+    assert!(provider.asked("dev").last().unwrap().text().contains("Use ISO dates."));
+    assert_eq!((log.count("keyboard_taken", 1), log.count("keyboard_returned", 1)), (1, 1));
+    drop(writes);
+    works.down();
+}
+
 /// Whoever has typed nothing for five minutes: their clock says that these have passed.
 #[test]
 fn a_person_who_has_gone_away_loses_the_keyboard() {
@@ -172,20 +204,20 @@ fn is_hook(event: &Value, hook: &str, detail: &str) -> bool {
 }
 
 /// Somebody at a terminal of their own, which is a tmux as well.
-struct Person<'a> {
-    works: &'a Works,
-    name: &'static str,
+struct Person {
+    socket: PathBuf,
+    repo: PathBuf,
 }
 
-impl<'a> Person<'a> {
-    fn attaches(works: &'a Works, name: &'static str, args: &[&str]) -> Self {
+impl Person {
+    fn attaches(works: &Works, name: &str, args: &[&str]) -> Self {
         Self::sits(works, name, &[], args)
     }
 
     /// With a program around ours.
-    fn sits(works: &'a Works, name: &'static str, around: &[&str], args: &[&str]) -> Self {
-        let person = Self { works, name };
+    fn sits(works: &Works, name: &str, around: &[&str], args: &[&str]) -> Self {
         let machine = &works.machine;
+        let person = Self { socket: machine.path(name), repo: machine.repo() };
         let set = |key: &str, value: &std::path::Path| format!("{key}={}", value.display());
         let (home, state) =
             (set("HOME", &machine.path("home")), set("XDG_STATE_HOME", &machine.path("state")));
@@ -218,15 +250,14 @@ impl<'a> Person<'a> {
 
     fn tmux(&self, args: &[&str]) -> Option<String> {
         let mut command = Command::new("tmux");
-        let socket = self.works.machine.path(self.name);
-        command.args(["-f", "/dev/null", "-S"]).arg(socket).args(args);
-        command.current_dir(self.works.machine.repo()).env_remove("TMUX");
+        command.args(["-f", "/dev/null", "-S"]).arg(&self.socket).args(args);
+        command.current_dir(&self.repo).env_remove("TMUX");
         let done = command.output().unwrap();
         done.status.success().then(|| String::from_utf8_lossy(&done.stdout).into_owned())
     }
 }
 
-impl Drop for Person<'_> {
+impl Drop for Person {
     fn drop(&mut self) {
         self.tmux(&["kill-server"]);
     }
