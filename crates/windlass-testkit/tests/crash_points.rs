@@ -49,7 +49,7 @@ const ACTS: &[&str] = &[
     ".delete_ref(",
     ".land(",
     ".land_marked(",
-    ".clone_for_session(",
+    ".clone_from(",
     ".remove_workspace(",
     ".fetch_work(",
     ".check_out(",

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn launch(conversation: Conversation, options: ClaudeOptions) -> Launch {
-        let context = SessionContext::sample(conversation, &[("DISABLE_TELEMETRY", "0")]);
+        let context = SessionContext::sample(conversation);
         ClaudeCode::new(options, "/bin/windlass".into()).launch(&context)
     }
 

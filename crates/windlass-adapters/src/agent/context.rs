@@ -27,8 +27,6 @@ pub struct SessionContext {
     pub conversation: Conversation,
     /// Where programs are found.
     pub search_path: String,
-    /// Declared in the configuration; cannot replace what we declare ourselves.
-    pub env: BTreeMap<String, String>,
     pub limits: Limits,
 }
 
@@ -94,7 +92,7 @@ impl SessionContext {
     fn environment(&self) -> BTreeMap<String, String> {
         let name = self.session.as_str();
         let email = format!("{name}@windlass.localhost");
-        let mut env = self.env.clone();
+        let mut env = BTreeMap::new();
         let mut set = |key: &str, value: &str| drop(env.insert(key.to_owned(), value.to_owned()));
         set("PATH", &self.search_path);
         set("HOME", &text(&self.home));
@@ -125,7 +123,7 @@ fn text(path: &Path) -> String {
 #[cfg(test)]
 impl SessionContext {
     /// For the tests of drivers.
-    pub(super) fn sample(conversation: Conversation, env: &[(&str, &str)]) -> Self {
+    pub(super) fn sample(conversation: Conversation) -> Self {
         Self {
             session: SessionId::stored("dev-1.1-1"),
             role: "dev".into(),
@@ -137,7 +135,6 @@ impl SessionContext {
             verdict_file: None,
             conversation,
             search_path: "/bin".into(),
-            env: env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             limits: Limits::default(),
         }
     }
@@ -149,12 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_is_declared_and_cannot_be_overruled() {
-        let env = [("HOME", "/root"), ("EXTRA", "1")];
-        let context = SessionContext::sample(Conversation::New("c".into()), &env);
+    fn the_environment_is_declared() {
+        let context = SessionContext::sample(Conversation::New("c".into()));
         let launch = Command::new(vec!["agent".into()]).launch(&context);
         let names: Vec<&str> = launch.env.keys().map(String::as_str).collect();
-        insta::assert_snapshot!(names.join(" "), @"EXTRA GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_NAME GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM HOME LANG PATH TERM TMPDIR WINDLASS_PHASE_FILE WINDLASS_ROLE WINDLASS_SESSION WINDLASS_SESSION_DIR");
+        insta::assert_snapshot!(names.join(" "), @"GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_NAME GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM HOME LANG PATH TERM TMPDIR WINDLASS_PHASE_FILE WINDLASS_ROLE WINDLASS_SESSION WINDLASS_SESSION_DIR");
         assert_eq!((launch.env["HOME"].as_str(), launch.cwd), ("/h", "/w".into()));
     }
 }

@@ -22,8 +22,6 @@ pub struct Build {
     pub temp: PathBuf,
     /// Where programs are found.
     pub search_path: String,
-    /// Declared in the configuration; cannot replace what we declare ourselves.
-    pub env: BTreeMap<String, String>,
     pub wall_limit_ms: i64,
     pub max_log_bytes: u64,
     pub limits: GroupLimits,
@@ -41,7 +39,7 @@ pub struct RawOutcome {
 
 pub fn launch(build: &Build) -> Launch {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut env = build.env.clone();
+    let mut env = BTreeMap::new();
     for (key, value) in [
         ("PATH", build.search_path.clone()),
         ("HOME", text(&build.home)),

@@ -1,5 +1,6 @@
 //! The daemon's side: starting a shim, talking to it, and finding it again after a restart.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::error::ShimError;
 use super::journal;
 use super::protocol::{
-    EXIT, Exit, FACTS, Fact, GROUP, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP,
+    EXIT, Exit, FACTS, Fact, GIVEN, GROUP, INBOX, LAUNCH, LOCK, Launch, Message, SESSION_DIR, SHIM_LOG, STOP,
     TRANSCRIPT,
 };
 use crate::process::Cgroup;
@@ -49,13 +50,21 @@ pub fn launch(folder: &Path) -> Result<Option<Launch>, ShimError> {
 
 /// Starts `exe shim <folder>`, unless it runs or has ended already. The lock is taken here and handed over,
 /// so there is no moment in which a started shim does not count as alive.
-pub fn spawn(exe: &Path, folder: &Path) -> Result<Spawned, ShimError> {
-    start(exe, folder, false)
+///
+/// The program gets the variables `given` as well, where the launch has none of that name. No file has them.
+pub fn spawn(exe: &Path, folder: &Path, given: &BTreeMap<String, String>) -> Result<Spawned, ShimError> {
+    start(exe, folder, given, Life::First)
 }
 
 /// Starts it for another life: an earlier end and an earlier request to stop are forgotten.
-pub fn respawn(exe: &Path, folder: &Path) -> Result<Spawned, ShimError> {
-    start(exe, folder, true)
+pub fn respawn(exe: &Path, folder: &Path, given: &BTreeMap<String, String>) -> Result<Spawned, ShimError> {
+    start(exe, folder, given, Life::Another)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    First,
+    Another,
 }
 
 /// Whether a shim holds the folder.
@@ -221,10 +230,15 @@ pub fn cpu_time(folder: &Path) -> Result<Option<Duration>, ShimError> {
     process::cpu_time(id).map_err(|source| ShimError::Watch { folder: folder.to_owned(), source })
 }
 
-fn start(exe: &Path, folder: &Path, again: bool) -> Result<Spawned, ShimError> {
+fn start(
+    exe: &Path,
+    folder: &Path,
+    given: &BTreeMap<String, String>,
+    life: Life,
+) -> Result<Spawned, ShimError> {
     let folder = full_path(folder)?;
     let Some(lock) = try_lock(&folder)? else { return Ok(Spawned::Running) };
-    if again {
+    if life == Life::Another {
         files::remove_tree(&folder.join(EXIT))?;
         files::remove_tree(&folder.join(STOP))?;
     } else if exit(&folder)?.is_some() {
@@ -235,6 +249,7 @@ fn start(exe: &Path, folder: &Path, again: bool) -> Result<Spawned, ShimError> {
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log).map_err(failed)?;
     let mut command = Command::new(exe);
     command.arg("shim").arg(&folder).env_clear().current_dir("/");
+    command.env(GIVEN, serde_json::to_string(given).expect("texts are JSON"));
     command.stdin(lock).stdout(Stdio::null()).stderr(log);
     process::new_session(&mut command);
     let mut child = command.spawn().map_err(failed)?;

@@ -1,5 +1,6 @@
 //! One life of a shim, from its lock to its exit file.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +15,7 @@ use windlass_core::time::Millis;
 use super::client::{end_group, full_path, group_name, open_lock, try_lock};
 use super::error::ShimError;
 use super::journal;
-use super::protocol::{EXIT, Exit, FACTS, Fact, Framing, GROUP, LAUNCH, Launch};
+use super::protocol::{EXIT, Exit, FACTS, Fact, Framing, GIVEN, GROUP, LAUNCH, Launch};
 use super::{once, stream, turns};
 use crate::process::{Cgroup, GroupLimits};
 use crate::{files, process};
@@ -43,6 +44,8 @@ pub fn run(folder: &Path) -> ExitCode {
 pub(super) struct Life {
     pub folder: PathBuf,
     pub launch: Launch,
+    /// Variables for the program that are written down nowhere.
+    pub given: BTreeMap<String, String>,
     /// Where its control group is, while it has one; none where the system has none.
     pub group: Option<Cgroup>,
     facts: File,
@@ -113,7 +116,7 @@ fn supervise(folder: &Path) -> Result<Exit, ShimError> {
     let facts = folder.join(FACTS);
     let facts = journal::open(&facts).map_err(|source| ShimError::Io { path: facts, source })?;
     let group = group(folder, launch.limits)?;
-    let mut life = Life { folder: folder.to_owned(), launch, group, facts };
+    let mut life = Life { folder: folder.to_owned(), launch, given: given(), group, facts };
     let ended = match life.launch.framing {
         Framing::Once => once::run(&mut life),
         Framing::Turns => turns::run(&mut life),
@@ -126,6 +129,12 @@ fn supervise(folder: &Path) -> Result<Exit, ShimError> {
     exit.at = now();
     life.note(&Fact::Exited(exit.clone()))?;
     Ok(exit)
+}
+
+/// Nothing for one that is started by hand.
+fn given() -> BTreeMap<String, String> {
+    let text = std::env::var(GIVEN).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// The place of a control group, named by the folder. Written down first: should we be killed, others end it.

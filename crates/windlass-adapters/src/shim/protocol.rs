@@ -30,6 +30,10 @@ pub const SHIM_LOG: &str = "shim.log";
 /// Every process below a shim carries this variable with the shim's folder.
 pub const SESSION_DIR: &str = "WINDLASS_SESSION_DIR";
 
+/// In its environment the shim gets variables for its program that are written down nowhere, since they may be secrets:
+/// one JSON object, so that none of them means anything to the shim itself.
+pub(super) const GIVEN: &str = "WINDLASS_GIVEN";
+
 /// What to run and how to talk to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
@@ -37,7 +41,7 @@ pub struct Launch {
     /// What to run in place of `argv` once a message was handed over: the same program, going on with its conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Vec<String>>,
-    /// The whole environment; nothing is inherited.
+    /// The environment but for what the shim is given at its start; nothing else is inherited.
     pub env: BTreeMap<String, String>,
     pub cwd: PathBuf,
     pub framing: Framing,

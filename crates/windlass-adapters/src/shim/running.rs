@@ -197,7 +197,9 @@ type Prepared = (Command, Option<PipeWriter>, Vec<(PipeReader, Sink)>);
 fn prepare(life: &Life, argv: &[String], extra: &[(&str, String)], streams: Streams) -> io::Result<Prepared> {
     let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.args(args).env_clear().envs(&life.launch.env).envs(extra.iter().map(|(key, value)| (key, value)));
+    // What the launch says comes later: it is not to be overruled.
+    command.args(args).env_clear().envs(&life.given).envs(&life.launch.env);
+    command.envs(extra.iter().map(|(key, value)| (key, value)));
     command.env(SESSION_DIR, &life.folder).current_dir(&life.launch.cwd);
     process::new_session(&mut command);
     process::die_with_parent(&mut command);

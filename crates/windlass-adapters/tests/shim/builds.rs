@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use windlass_adapters::shim::Framing;
+use windlass_adapters::shim::{Framing, client};
 
-use crate::support::{Session, until_dead};
+use crate::support::{Session, shim, until_dead};
 
 #[test]
 fn output_and_exit_code_are_kept() {
@@ -17,6 +17,25 @@ fn output_and_exit_code_are_kept() {
     assert!(log.starts_with("out\nerr\n"), "{log}");
     assert_eq!(names, ["PATH", "PWD", "WINDLASS_SESSION_DIR"], "nothing is inherited");
     assert_eq!(session.story(), "started exited");
+}
+
+/// What is given to a shim reaches its program, overrules nothing, and is in no file.
+#[test]
+fn a_secret_reaches_the_program_and_no_file() {
+    let script = "test ${#A_KEY} = 9 && test -z \"$WINDLASS_GIVEN\" && ls / > /dev/null";
+    let session = Session::new(Framing::Once, script);
+    let given = [("A_KEY", "hush-hush"), ("PATH", "/nowhere"), ("LD_PRELOAD", "/nowhere.so")];
+    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    session.prepare();
+    client::spawn(&shim(), &session.folder(), &given).unwrap();
+    let exit = client::wait_gone(&session.folder()).and_then(|()| client::exit(&session.folder()));
+    assert_eq!(exit.unwrap().unwrap().code, Some(0), "{}", session.read("session/log"));
+    for entry in std::fs::read_dir(session.folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        assert!(!text.contains("hush-hush"), "{}", path.display());
+    }
+    assert_eq!(session.read("session/shim.log"), "", "nothing of it means anything to the shim");
 }
 
 #[test]

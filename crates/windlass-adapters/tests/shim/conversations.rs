@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use windlass_adapters::shim::client::{self, Spawned};
 use windlass_adapters::shim::{End, Fact, Framing};
 
-use crate::support::{Session, shim, until};
+use crate::support::{NOTHING, Session, shim, until};
 
 /// Answers each line with a result, as a real agent does.
 const ECHO: &str = r#"
@@ -34,9 +34,9 @@ fn each_message_is_one_run() {
     assert_eq!((lines.len(), session.read("session/stderr.log").as_str()), (5, "bad\nbad\n"));
 
     // Another life goes on where this one ended.
-    assert_eq!(client::spawn(&shim(), &session.folder()).unwrap(), Spawned::Ended);
+    assert_eq!(client::spawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Ended);
     session.say("m3", "later");
-    assert_eq!(client::respawn(&shim(), &session.folder()).unwrap(), Spawned::Started);
+    assert_eq!(client::respawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Started);
     assert_eq!(session.end().code, Some(3));
     assert!(session.story().ends_with("exited delivered:m3 started ended:m3:exit3 exited"));
 }
@@ -155,7 +155,7 @@ fn a_later_life_goes_on_with_the_conversation_once_a_message_was_handed_over() {
     session.run();
     session.say("m1", "hello");
     for message in ["m2", "m3"] {
-        assert_eq!(client::respawn(&shim(), &session.folder()).unwrap(), Spawned::Started);
+        assert_eq!(client::respawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Started);
         session.end();
         session.say(message, "more");
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use windlass_adapters::shim::Framing;
 use windlass_adapters::shim::client::{self, Spawned};
 
-use crate::support::{Session, shim, until};
+use crate::support::{NOTHING, Session, shim, until};
 
 #[test]
 fn a_started_shim_is_alive_and_is_not_started_twice() {
@@ -17,12 +17,12 @@ fn a_started_shim_is_alive_and_is_not_started_twice() {
     session.spawn();
     assert!(client::alive(&session.folder()).unwrap());
     for _ in 0..20 {
-        assert_eq!(client::spawn(&shim(), &session.folder()).unwrap(), Spawned::Running);
-        assert_eq!(client::respawn(&shim(), &session.folder()).unwrap(), Spawned::Running);
+        assert_eq!(client::spawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Running);
+        assert_eq!(client::respawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Running);
     }
     std::fs::write(session.path("go"), "").unwrap();
     session.end();
-    assert_eq!(client::spawn(&shim(), &session.folder()).unwrap(), Spawned::Ended);
+    assert_eq!(client::spawn(&shim(), &session.folder(), &NOTHING).unwrap(), Spawned::Ended);
     assert_eq!(session.read("runs"), "once\n");
 }
 
@@ -94,7 +94,7 @@ fn many_who_ask_do_not_keep_a_shim_from_starting() {
             });
         }
         for _ in 0..10 {
-            assert_eq!(client::respawn(&shim(), &folder).unwrap(), Spawned::Started);
+            assert_eq!(client::respawn(&shim(), &folder, &NOTHING).unwrap(), Spawned::Started);
             client::wait_gone(&folder).unwrap();
         }
     });

@@ -9,6 +9,9 @@ use windlass_adapters::process::{GroupLimits, ProcessId};
 use windlass_adapters::shim::client::{self, Spawned};
 use windlass_adapters::shim::{Exit, Fact, Framing, Launch};
 
+/// No further variables.
+pub const NOTHING: BTreeMap<String, String> = BTreeMap::new();
+
 pub struct Session {
     outer: TempDir,
     pub launch: Launch,
@@ -59,7 +62,7 @@ impl Session {
     }
 
     pub fn spawn(&self) -> &Self {
-        assert_eq!(client::spawn(&shim(), &self.folder()).unwrap(), Spawned::Started);
+        assert_eq!(client::spawn(&shim(), &self.folder(), &NOTHING).unwrap(), Spawned::Started);
         self
     }
 

@@ -42,7 +42,6 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
         home,
         temp,
         search_path: world.settings.search_path.clone(),
-        env: world.settings.ci.env.clone(),
         wall_limit_ms: world.settings.policy.limits.ci.0,
         max_log_bytes: MAX_LOG,
         limits: world.settings.limits,
@@ -55,7 +54,7 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
     crash::step("checked out");
     client::prepare(&folder, &ci::launch(&request))?;
     crash::step("prepared");
-    client::spawn(&world.settings.exe, &folder)?;
+    client::spawn(&world.settings.exe, &folder, &world.settings.ci.env)?;
     Ok(Report::default())
 }
 

@@ -178,7 +178,7 @@ fn begin(world: &World, order: &Order, opening: &Opening<'_>) -> Result<Report, 
         client::say(&folder, &message.id, &message.text)?;
     }
     crash::step("briefed");
-    client::spawn(&world.settings.exe, &folder)?;
+    client::spawn(&world.settings.exe, &folder, &world.agent(*role).env)?;
     Ok(runs(world, *role, session, workspace, taken, Before::Nothing))
 }
 
@@ -240,7 +240,6 @@ fn context(
         verdict_file,
         conversation: conversation.clone(),
         search_path: world.settings.search_path.clone(),
-        env: world.agent(role).env.clone(),
         limits: Limits { group: world.settings.limits, ..Limits::default() },
         folder,
     })
@@ -254,7 +253,8 @@ pub fn say(world: &World, order: &Order, session: &SessionId, text: &str) -> Res
 
 pub fn wake(world: &World, session: &SessionId) -> Result<Report, Fault> {
     let folder = world.layout.session(session);
-    client::respawn(&world.settings.exe, &folder)?;
+    let role = world.store.identity(session)?.map_or(Role::Dev, |identity| identity.role);
+    client::respawn(&world.settings.exe, &folder, &world.agent(role).env)?;
     let started =
         Started { session: session.clone(), worktree: String::new(), conversation: None, terminal: None };
     Ok(Report { started: Some(started), ..Report::default() })

@@ -1,6 +1,6 @@
 //! `windlass report`: one file with what a bug report needs, without secrets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,8 @@ fn redactor(context: &Context, project: &Project) -> Redactor {
         .collect();
     // Also what the references in it lead to, as far as they can be followed from here.
     if let Ok(settings) = project.settings() {
-        known.extend(settings.dev.env.into_values().chain(settings.critic.env.into_values()));
+        let all = [settings.dev.env, settings.critic.env, settings.ci.env];
+        known.extend(all.into_iter().flat_map(BTreeMap::into_values));
     }
     Redactor::new(known, context.around.home.as_ref().map(|home| home.display().to_string()))
 }

@@ -11,6 +11,7 @@ mod troubles;
 use windlass_testkit::provider::{Asked, Provider, Step};
 use windlass_testkit::real;
 
+use crate::secrets::KEY as KEY_ITSELF;
 use crate::works::Works;
 
 /// A critic that costs nothing, for tests about the worker.
@@ -69,7 +70,7 @@ pub fn lab(test: &str, wish: &Wish<'_>) -> Option<Lab> {
     );
     std::os::unix::fs::symlink(binary, works.machine.path("claude")).unwrap();
     works.script("critic.sh", APPROVES);
-    works.script("key", "test-key\n");
+    works.script("key", &format!("{KEY_ITSELF}\n"));
     Some(Lab { works, provider })
 }
 

@@ -25,6 +25,7 @@ mod readme;
 mod recovery;
 mod resilience;
 mod run;
+mod secrets;
 mod state;
 mod worker;
 mod works;

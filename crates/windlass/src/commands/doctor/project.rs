@@ -230,7 +230,6 @@ fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
         home: folder.join("home"),
         temp,
         search_path: settings.search_path,
-        env: settings.ci.env,
         wall_limit_ms: settings.policy.limits.ci.0,
         max_log_bytes: 1 << 16,
         limits: settings.limits,
@@ -238,7 +237,8 @@ fn run_ci(project: &Project, command: &str) -> Result<(i32, String), CliError> {
     let limit = Duration::from_millis(u64::try_from(settings.policy.limits.ci.0).unwrap_or(0));
     let limits = Limits { time: limit, stdout: 1 << 16, when_full: Full::Fail };
     let mut shell = Command::new(&launch.argv[0]);
-    shell.args(&launch.argv[1..]).current_dir(&launch.cwd).env_clear().envs(&launch.env);
+    shell.args(&launch.argv[1..]).current_dir(&launch.cwd).env_clear();
+    shell.envs(&settings.ci.env).envs(&launch.env);
     let done = capture(&mut shell, None, &limits).map_err(|error| {
         CliError::new("ci", Exit::Failed, format!("`{command}` does not run to its end")).because(error)
     })?;

@@ -4,6 +4,7 @@ use windlass_store::{Mode, SqliteStore, Store, UsageQuery};
 use windlass_testkit::provider::Step;
 
 use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
+use crate::secrets::{KEY, is_written_nowhere};
 use crate::works::Works;
 
 pub const CRITIC: &str = "[agent.critic]\nkind = \"claude-code\"\nbinary = \"@claude\"\nenv = CRITIC_ENV\n";
@@ -48,6 +49,7 @@ fn goes_through(test: &str, keys: &str) {
         reviews[2].conversation(),
         "each review is a conversation of its own"
     );
+    is_written_nowhere(&works, KEY);
     works.down();
     assert_eq!(works.agent("dev-1.1-1")["session_id"], name.as_str());
     assert!(works.agent("dev-1.1-2").is_null(), "there was no second session");

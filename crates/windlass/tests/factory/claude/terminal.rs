@@ -11,6 +11,7 @@ use windlass_testkit::provider::Step;
 
 use super::kills::{BUSY, begin_with, kill, parent, pid_of_agent, resumed, session_file};
 use super::{Lab, TMUX, Wish, lab, one_conversation, ready};
+use crate::secrets::{KEY, is_written_nowhere};
 use crate::works::Works;
 
 #[test]
@@ -74,6 +75,8 @@ fn odd_messages_arrive_as_they_were_said_and_no_process_is_left() {
     // One for the brief, one for its tool, and one for each message.
     let asked = provider.wait_asked("dev", 2 + odd.len() + 1);
     one_conversation(&asked);
+    // Its home is still there.
+    is_written_nowhere(&works, KEY);
     let heard = asked.last().unwrap().messages();
     let heard = |text: &str| heard.iter().any(|(role, said)| role == "user" && said.lines().eq(text.lines()));
     for (said, expected) in odd {
@@ -153,7 +156,7 @@ fn a_person_whose_program_is_killed_has_given_the_keyboard_back() {
     let Some(lab) = begin("a_person_whose_program_is_killed", steps) else { return };
     let Lab { mut works, provider } = lab;
     let mut log = works.log();
-    let shell = r#"sh -c 'echo $$ > $HOME/pid; exec "$@"' sh "$@"; exec cat"#;
+    let shell = r#"sh -c 'echo $$ > $HOME/pid; exec "$@"' sh "$@"; exec tail -f /dev/null"#;
     let writes = Person::sits(&works, "writes", &["sh", "-c", shell, "sh"], &["attach", "--write", "1"]);
     works.wait_until("the screen", || writes.sees("echo half"));
     log.wait_kind("keyboard_taken", 1);
