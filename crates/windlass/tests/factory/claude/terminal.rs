@@ -131,6 +131,31 @@ fn a_person_sees_the_terminal_and_takes_it_over() {
     works.down();
 }
 
+/// Claude Code says nothing of the end of a turn that was interrupted; it is only free.
+#[test]
+fn a_person_interrupts_claude_with_escape_and_it_goes_on_when_they_have_gone() {
+    let Some(lab) = begin("a_person_interrupts_claude", [ready("answer", "42"), Step::say("ready")]) else {
+        return;
+    };
+    let Lab { mut works, provider } = lab;
+    let mut log = works.log();
+    let writes = Person::attaches(&works, "writes", &["attach", "--write", "1"]);
+    works.wait_until("the screen", || writes.sees("echo half"));
+    writes.key("Escape");
+    works.wait_until("the interruption", || writes.sees("Interrupted"));
+    writes.key("C-c");
+    let returned = log.wait_kind("keyboard_returned", 1);
+    let next = log.wait("the next message", |event| is_hook(event, "UserPromptSubmit", "without a signal"));
+    assert!(next["seq"].as_i64() > returned["seq"].as_i64(), "nothing is typed while a person types");
+    log.wait_merged(1);
+    let asked = provider.asked("dev");
+    one_conversation(&asked);
+    assert!(asked.last().unwrap().text().contains("interrupted by user"), "{}", asked.last().unwrap().text());
+    assert_eq!((log.count("agent_crashed", 1), &works.show(1)["task"]["sessions"]), (0, &1.into()));
+    drop(writes);
+    works.down();
+}
+
 #[test]
 fn a_person_whose_terminal_is_closed_has_given_the_keyboard_back() {
     let steps = [Step::say("so far"), ready("answer", "42"), Step::say("ready")];
