@@ -49,7 +49,7 @@ const ACTS: &[&str] = &[
     ".delete_ref(",
     ".land(",
     ".land_marked(",
-    ".clone_from(",
+    ".clone_with_files(",
     ".remove_workspace(",
     ".fetch_work(",
     ".check_out(",

@@ -25,11 +25,11 @@ impl BareRepo {
         at: &Sha,
         author: &str,
     ) -> Result<(), GitError> {
-        self.clone_from(dest, branch, Begin { at, files: None }, author)
+        self.clone_with_files(dest, branch, Begin { at, files: None }, author)
     }
 
     /// The same, with files that were saved. Two more processes.
-    pub fn clone_from(
+    pub fn clone_with_files(
         &self,
         dest: &Path,
         branch: &str,

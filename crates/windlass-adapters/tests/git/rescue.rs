@@ -184,7 +184,7 @@ fn a_workspace_that_was_removed_is_made_again_as_it_was() {
     assert_eq!(kept, Kept { head: Some(head.clone()), files: Some(saved.commit) });
     // Its files may come from a spare, which here is its own.
     let begin = Begin { at: &head, files: kept.files.as_ref() };
-    world.repo.clone_from(&clone, "dev", begin, "dev-1.1-2").unwrap();
+    world.repo.clone_with_files(&clone, "dev", begin, "dev-1.1-2").unwrap();
     assert_eq!(git(&clone, &["rev-parse", "HEAD"]), head.to_string());
     assert_eq!(git(&clone, &["status", "--porcelain"]), before);
     for (name, text) in [("a.txt", "changed\n"), ("new/untracked.txt", "u\r\n"), ("committed.txt", "c\n")] {

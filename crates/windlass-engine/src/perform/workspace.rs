@@ -32,7 +32,7 @@ pub fn make(world: &World, task: &Task, branch: &str) -> Result<Report, Fault> {
     let make = || {
         let files = saved.as_ref().and_then(|saved| saved.files.as_ref());
         let begin = Begin { at: last.as_ref().unwrap_or(&main), files };
-        world.repo.clone_from(&clone, branch, begin, task.session.as_str())
+        world.repo.clone_with_files(&clone, branch, begin, task.session.as_str())
     };
     let rescued = match make() {
         Ok(()) => None,

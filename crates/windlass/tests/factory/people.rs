@@ -140,3 +140,34 @@ fn an_abandoned_workspace_is_cleared_away_and_a_retry_gets_it_back() {
     assert_eq!(std::fs::read_dir(works.repo().join("spares")).unwrap().count(), 1);
     works.down();
 }
+
+#[test]
+fn a_retry_that_comes_before_gc_is_seen_by_it() {
+    let tries = "case $session in *-1) work; signal failed 'Reason: no disk' ;; \
+                 *) : > $here/again; until [ -e $here/go ]; do sleep 0.02; done; ready ;; esac";
+    let mut works = crew(&config("true", ""), APPROVES, &[tries]);
+    works.up();
+    let mut log = works.log();
+    assert_eq!(log.wait_end(1), abandoned("agent_failed"));
+    log.wait_terminated("dev-1.1-1");
+    // As if somebody made a workspace just now.
+    let hold = std::fs::File::open(works.repo().join("workspaces.hold")).unwrap();
+    hold.lock_shared().unwrap();
+    let mut gc = works.machine.command(&["gc", "--keep", "1ms", "--json"]);
+    let gc = gc.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let pid = gc.id().to_string();
+    works.wait_until("gc at the lock", || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("->") && line.split_whitespace().any(|word| word == pid))
+    });
+    works.must(&["retry", "1"]);
+    works.wait_note("again");
+    drop(hold);
+    let done = gc.wait_with_output().unwrap();
+    let view: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let gone = view["items"].as_array().unwrap().iter().any(|item| item["kind"] == "workspace");
+    assert!(!gone && works.workspaces() == ["1.1"], "{view}");
+    works.script("go", "");
+    log.wait_merged(1);
+    works.down();
+}
