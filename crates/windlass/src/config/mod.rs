@@ -257,7 +257,7 @@ impl Default for Config {
                 needs_review: labels.needs_review,
                 abandon: labels.abandon,
             },
-            keep: Keep { ended: Time(Span::days(30)), workspaces: Time(Span::days(30)), backups: 7 },
+            keep: Keep { ended: Time(Span::days(30)), workspaces: Time(Span::days(7)), backups: 24 },
             schedule: Schedule {
                 timezone: "UTC".into(),
                 gc: "0 3 * * *".into(),
