@@ -87,7 +87,7 @@ fn write_down(state: &Path, copy: &Path, aside: &Path) -> Result<(), CliError> {
         aside: aside.display().to_string(),
     };
     let entry = Entry { at: now, task: None, issue: None, fact: Fact::Factory(fact) };
-    store.commit(Write { ops: vec![Op::Log(entry)] })?;
+    store.commit(Write::from(vec![Op::Log(entry)]))?;
     Ok(())
 }
 

@@ -261,7 +261,7 @@ impl Default for Config {
             schedule: Schedule {
                 timezone: "UTC".into(),
                 gc: "0 3 * * *".into(),
-                backup: "30 3 * * *".into(),
+                backup: "30 * * * *".into(),
             },
         }
     }
