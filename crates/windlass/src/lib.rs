@@ -1,9 +1,11 @@
 //! The face: command line, configuration, errors, and the start of the daemon.
 //!
 //! `cli` names the commands, `commands` has one file for each, `view` what they print for programs, `project` finds
-//! the checkout and its state folder, `config` reads `windlass.toml`, `train` the merge queue. Results go to stdout, talk and errors to stderr.
+//! the checkout and its state folder, `config` reads `windlass.toml`, `backlog` what would be taken
+//! and `train` the merge queue. Results go to stdout, talk and errors to stderr.
 
 mod around;
+mod backlog;
 mod checkout;
 mod cli;
 mod commands;

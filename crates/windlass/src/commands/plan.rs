@@ -1,18 +1,13 @@
 //! `windlass plan`: what the factory would take, skip and write, without doing any of it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use windlass_adapters::forge::{Forge, IssueQuery, every};
-use windlass_core::forge::Issue;
 use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::money::usd;
-use windlass_core::schedule::{self, Candidate, Hold, Situation};
-use windlass_core::task::Task;
 use windlass_core::time::{Millis, Span};
-use windlass_engine::{PAUSED, room};
-use windlass_store::{Store, UsageQuery};
+use windlass_store::Store;
 
+use crate::backlog::Backlog;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -37,18 +32,8 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
 }
 
 fn look(project: &Project, now: Millis) -> Result<Plan, CliError> {
-    let (store, forge) = (project.reader()?, project.forge()?);
-    let issues = every(|from| forge.issues(&IssueQuery::default(), from))?;
-    let live: Vec<Task> = store.live_tasks()?.into_iter().map(|task| task.value).collect();
-    let decision = {
-        let candidates: BTreeMap<IssueNumber, Candidate> =
-            issues.iter().map(|issue| (issue.number, Candidate::from(issue))).collect();
-        let live: Vec<&Task> = live.iter().collect();
-        let ended = ended(&store, &issues, &live)?;
-        let hold = hold(project, &store)?;
-        let situation = Situation { now, issues: &candidates, live: &live, ended: &ended, hold, only: None };
-        schedule::decide(&project.config.policy(), &situation)
-    };
+    let store = project.reader()?;
+    let Backlog { issues, live, decision } = Backlog::look(project, &store, now, None)?;
     let line = |number: IssueNumber, says: String| PlanLine {
         issue: number.0,
         title: issues
@@ -73,25 +58,6 @@ fn look(project: &Project, now: Millis) -> Result<Plan, CliError> {
         cost: cost(project, &store, now)?,
         take,
     })
-}
-
-/// Issues that only a retry starts again.
-fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet<IssueNumber>, CliError> {
-    let mut ended = BTreeSet::new();
-    for issue in issues.iter().filter(|issue| issue.open) {
-        let is_live = live.iter().any(|task| task.issue == issue.number);
-        if !is_live && store.newest_task_of(issue.number)?.is_some() {
-            ended.insert(issue.number);
-        }
-    }
-    Ok(ended)
-}
-
-pub fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
-    let room = room::hold(project.config.guards(), project.layout.state());
-    let today = UsageQuery { issue: None, since: Some(windlass_engine::now().midnight()) };
-    let paused = store.control(PAUSED)?.is_some();
-    Ok(Hold::first(&project.config.policy(), paused, room, store.cost(&today)?))
 }
 
 fn writes(project: &Project, taken: usize) -> Vec<String> {

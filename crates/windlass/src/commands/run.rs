@@ -1,15 +1,14 @@
 //! `windlass run`: has one issue worked on next, and shows how it goes.
 
 mod follow;
+mod held;
 
 use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
-use windlass_core::schedule::Hold;
 use windlass_core::task::{AbandonReason, State};
 use windlass_engine::Factory;
 
-use super::plan;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -19,6 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::project::{self, Project};
 use crate::view::{RUN_SCHEMA, Reply, Run};
 use follow::{Ended, Follower};
+use held::Standing;
 
 /// Have one issue worked on next, and watch it
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,8 @@ use follow::{Ended, Follower};
     after_long_help = "With the factory down, --watch runs it here for this issue alone, until the issue has ended.
 Ends with 0 when it is merged, 6 when it asks a person, 7 when it is abandoned, 8 when the time is over,
 10 when it was stopped by its budget, 130 at Ctrl-C; the work itself goes on.
+When it cannot start, or cannot go on, this says why and ends: with 10 for a pause, a guard or the day's budget, 8 for
+another issue that must be closed first, and 6 for a label or a dependency that only a person can put right.
 
 Examples:
   windlass run 12                        before all others
@@ -55,13 +57,19 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     }
     mark(&project, number, &missing)?;
     let seen = daemon::look_twice(project.layout.state())?;
-    let Some(interrupt) = interrupt else { return leave(context, number, seen) };
-    must_have_money(&project, number)?;
-    let follower = Follower::new(&project, number)?;
+    let only = (seen == Daemon::Down).then_some(number);
+    let Some(interrupt) = interrupt else { return leave(context, &project, number, seen) };
+    if let Standing::Held(held) = held::look(&project, &project.reader()?, number, only)? {
+        return Err(held.error(&project, number));
+    }
+    let follower = Follower::new(&project, number, only)?;
     let ended = match seen {
         Daemon::Up { .. } | Daemon::Unknown => follower.follow(context, &interrupt, || false)?,
         Daemon::Down => alone(context, &project, follower, &interrupt)?,
     };
+    if let Ended::Held(held) = &ended {
+        return Err(held.error(&project, number));
+    }
     say(context, &project, number)?;
     Ok(exit(&ended))
 }
@@ -96,22 +104,27 @@ fn mark(project: &Project, number: IssueNumber, missing: &[String]) -> Result<()
     project.knock()
 }
 
-/// What waits for tomorrow is not watched today.
-fn must_have_money(project: &Project, number: IssueNumber) -> Result<(), CliError> {
-    match plan::hold(project, &project.reader()?)? {
-        Some(hold @ Hold::DaySpent { .. }) => {
-            let error = CliError::new("budget", Exit::Limit, format!("{number} is not begun today"));
-            Err(error.why(hold.sentence()).next("raise `per_day_usd` in [budget]"))
-        }
-        Some(Hold::Paused | Hold::LowMemory { .. } | Hold::LowDisk { .. }) | None => Ok(()),
-    }
-}
-
-fn leave(context: &mut Context, number: IssueNumber, seen: Daemon) -> Result<Exit, CliError> {
+/// The wish is written down all the same: the work begins when nothing stands in its way any more.
+fn leave(
+    context: &mut Context,
+    project: &Project,
+    number: IssueNumber,
+    seen: Daemon,
+) -> Result<Exit, CliError> {
     let view = Reply::new(format!("{number} comes next"), Some(number.0));
     context.out.show(&view, |_| format!("{}\n", view.what))?;
+    let held = match held::look(project, &project.reader()?, number, None)? {
+        Standing::Held(held) => Some(held),
+        Standing::Waits(_) | Standing::Goes => None,
+    };
+    if let Some(held) = &held {
+        context.out.talk(&format!("it cannot start now: {}", held.why));
+        for way in held.ways(project, number) {
+            context.out.talk(&format!("next  {way}"));
+        }
+    }
     match seen {
-        Daemon::Up { .. } | Daemon::Unknown => Ok(Exit::Ok),
+        Daemon::Up { .. } | Daemon::Unknown => Ok(held.map_or(Exit::Ok, |held| held.exit)),
         Daemon::Down => {
             context.out.talk("the factory is down: windlass up, or windlass run --watch");
             Ok(Exit::NotRunning)
@@ -139,7 +152,7 @@ fn alone(
     let stopped = daemon.join().map_err(|_| CliError::new("engine", Exit::Failed, "the factory panicked"))?;
     let ended = ended?;
     stopped?;
-    if matches!(ended, Ended::LetGo(_) | Ended::Asks) {
+    if matches!(ended, Ended::LetGo(_) | Ended::Asks | Ended::Held(_)) {
         context.out.talk("its work is kept; windlass up goes on with it");
     }
     Ok(ended)
@@ -165,6 +178,7 @@ fn exit(ended: &Ended) -> Exit {
         Ended::LetGo(exit) => *exit,
         Ended::FactoryGone => Exit::NotRunning,
         Ended::Asks => Exit::NeedsHuman,
+        Ended::Held(held) => held.exit,
         Ended::Done(state) => match abandoned(state) {
             Some(AbandonReason::Budget) => Exit::Limit,
             Some(_) => Exit::WorkFailed,

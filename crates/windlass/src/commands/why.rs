@@ -14,9 +14,9 @@ use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, LoggedEvent, Store};
 
-use super::plan;
+use crate::backlog;
 use crate::context::Context;
-use crate::daemon;
+use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
@@ -43,6 +43,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 }
 
 pub fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
+    look_with(project, number, daemon::look(project.layout.state())?)
+}
+
+/// As `look`, with a factory that is up, or down, or about to be started.
+pub fn look_with(project: &Project, number: IssueNumber, daemon: Daemon) -> Result<Why, CliError> {
     let (forge, store) = (project.forge()?, project.reader()?);
     let issue = forge.issue(number)?;
     let task = project::task_of(&store, number)?;
@@ -53,8 +58,8 @@ pub fn look(project: &Project, number: IssueNumber) -> Result<Why, CliError> {
         issue: &issue,
         task: task.as_ref(),
         waits_for: &waits_for,
-        daemon: daemon::look(project.layout.state())?,
-        hold: plan::hold(project, &store)?,
+        daemon,
+        hold: backlog::hold(project, &store)?,
         labels: &project.config.labels,
         queue: queue.as_ref(),
     };

@@ -80,6 +80,62 @@ fn watching_ends_with_its_time_or_at_ctrl_c_and_the_work_goes_on() {
     works.down();
 }
 
+/// What cannot start is not watched for ever: the reason, the way out and a code for scripts come at once.
+#[test]
+fn what_cannot_start_is_not_watched() {
+    let mut works = crew(&config("true", ""), APPROVES, &[READY, READY]);
+    assert_eq!(works.new_issue("later", "Depends on #1"), 3);
+    works.must(&["label", "2", "+blocked"]);
+    neither_starts(&works);
+    for guard in ["guards.min_free_memory_mb=999999999", "guards.min_free_disk_mb=999999999"] {
+        refused(&works, &["1", "--set", guard], "guard", 10, "lower it in [guards]");
+    }
+    let left = works.machine.run(&["run", "3"]);
+    assert_eq!((left.code, left.out.as_str()), (5, "#3 comes next\n"), "{left:?}");
+    assert!(left.err.contains("waits for #1"), "{left:?}");
+    // Nobody may take anything meanwhile.
+    works.machine.run(&["pause"]);
+    works.up();
+    works.log().wait("the pause", |event| event["kind"] == "paused");
+    neither_starts(&works);
+    refused(&works, &["1"], "paused", 10, "windlass resume");
+    assert!(!works.must(&["why", "1"]).contains("when a slot is free"), "no slot helps while it is paused");
+    let left = works.machine.run(&["run", "1"]);
+    assert_eq!(left.code, 10, "{left:?}");
+    assert!(left.err.contains("the factory is paused") && left.err.contains("windlass resume"), "{left:?}");
+    works.down();
+    refused(&works, &["1"], "paused", 10, "windlass resume");
+    works.must(&["down"]);
+}
+
+fn refused(works: &Works, args: &[&str], code: &str, exit: i32, next: &str) {
+    let ran = works.machine.fails(&[&["run"], args, &["--watch"]].concat(), code, exit);
+    assert!(ran.err.contains(next), "{args:?}: {}", ran.err);
+}
+
+fn neither_starts(works: &Works) {
+    refused(works, &["3"], "waits", 8, "windlass why 1");
+    refused(works, &["2"], "held-back", 6, "windlass label 2 -blocked");
+}
+
+#[test]
+fn what_comes_to_a_stand_while_it_is_watched_is_let_go_with_the_reason() {
+    let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";
+    let mut works = crew(&config("false", ""), APPROVES, &[waits]);
+    works.up();
+    works.log().wait_state(1, "RUNNING");
+    let mut command = works.machine.command(&["run", "1", "--watch"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_listening(child.id());
+    works.must(&["pause"]);
+    std::fs::write(works.machine.path("go"), "").unwrap();
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(10), "{said}");
+    assert!(said.contains("AWAITING_SLOT") && said.contains("windlass resume"), "{said}");
+    works.down();
+}
+
 /// Until the program has said what it does with SIGINT.
 fn wait_listening(pid: u32) {
     let until = Instant::now() + PATIENCE;

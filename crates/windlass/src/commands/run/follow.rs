@@ -1,6 +1,6 @@
 //! Follows one issue through the event log, a line for each step.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Fact, FactoryFact};
@@ -8,6 +8,7 @@ use windlass_core::task::State;
 use windlass_core::text::one_line;
 use windlass_store::{EventQuery, LoggedEvent, SqliteStore, Store};
 
+use super::held::{self, Held, Standing};
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -17,6 +18,10 @@ use crate::project::{self, Project};
 use crate::text::clock;
 
 const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is asked what stands in the way: that reads all issues.
+const LOOK: Duration = Duration::from_millis(500);
+/// What stands in the way for shorter than this is no reason to give up: free memory goes up and down.
+const STEADY: Duration = Duration::from_secs(3);
 
 /// Why nobody follows any more.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ pub enum Ended {
     Asks,
     /// Its watcher was told to, or its time was over.
     LetGo(Exit),
+    /// It waits for what does not come by itself.
+    Held(Held),
     FactoryGone,
 }
 
@@ -34,14 +41,24 @@ pub struct Follower<'a> {
     project: &'a Project,
     store: SqliteStore,
     issue: IssueNumber,
+    /// The factory takes no other issue.
+    only: Option<IssueNumber>,
     seen: i64,
+    looked: Instant,
+    held_since: Option<Instant>,
+    waits: Option<String>,
 }
 
 impl<'a> Follower<'a> {
-    pub fn new(project: &'a Project, issue: IssueNumber) -> Result<Self, CliError> {
+    pub fn new(
+        project: &'a Project,
+        issue: IssueNumber,
+        only: Option<IssueNumber>,
+    ) -> Result<Self, CliError> {
         let store = project.reader()?;
         let seen = store.last_seq()?;
-        Ok(Self { project, store, issue, seen })
+        let looked = Instant::now();
+        Ok(Self { project, store, issue, only, seen, looked, held_since: None, waits: None })
     }
 
     pub fn issue(&self) -> IssueNumber {
@@ -75,8 +92,34 @@ impl<'a> Follower<'a> {
             if gone() || daemon::look(self.project.layout.state())? == Daemon::Down {
                 return Ok(Ended::FactoryGone);
             }
+            if let Some(held) = self.held(context)? {
+                return Ok(Ended::Held(held));
+            }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// What has stood in its way for a while. What only takes its time is said once.
+    fn held(&mut self, context: &Context) -> Result<Option<Held>, CliError> {
+        if self.looked.elapsed() < LOOK {
+            return Ok(None);
+        }
+        self.looked = Instant::now();
+        match held::look(self.project, &self.store, self.issue, self.only)? {
+            Standing::Held(held) => {
+                let since = *self.held_since.get_or_insert_with(Instant::now);
+                return Ok((since.elapsed() >= STEADY).then_some(held));
+            }
+            Standing::Waits(why) => {
+                if self.waits.as_ref() != Some(&why) {
+                    context.out.talk(&format!("{}  {:<15} {why}", clock(windlass_engine::now()), "waits"));
+                }
+                self.waits = Some(why);
+            }
+            Standing::Goes => self.waits = None,
+        }
+        self.held_since = None;
+        Ok(None)
     }
 
     fn tell(&mut self, context: &Context) -> Result<(), CliError> {

@@ -36,10 +36,17 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
     }
     match (situation.task, situation.queue) {
         (_, Some(entry)) => next.extend(super::queued::next(entry)),
+        // No slot and no patience helps while everybody is held up.
+        (Some(task), None) if situation.hold.is_some() && wants_to_start(&task.state) => {}
         (Some(task), None) => next.push(of_task(task)),
         (None, None) => next.extend(of_issue(situation)),
     }
     next
+}
+
+/// What runs goes on under every hold; this does not run.
+fn wants_to_start(state: &State) -> bool {
+    matches!(state, State::AwaitingSlot { .. }) || state.wants_critic()
 }
 
 fn remedy(hold: Hold) -> &'static str {
@@ -91,7 +98,7 @@ fn of_issue(situation: &Situation<'_>) -> Vec<String> {
             .iter()
             .map(|other| format!("{other} must be closed first: windlass why {}", other.0)),
     );
-    if next.is_empty() {
+    if next.is_empty() && situation.hold.is_none() {
         next.push("wait: it is taken when a slot is free".into());
     }
     next

@@ -1,0 +1,67 @@
+//! What the scheduler would do with the issues at this moment, asked as the daemon asks it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_adapters::forge::{Forge, IssueQuery, every};
+use windlass_core::forge::Issue;
+use windlass_core::id::IssueNumber;
+use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation};
+use windlass_core::task::Task;
+use windlass_core::time::Millis;
+use windlass_engine::{PAUSED, room};
+use windlass_store::{Store, UsageQuery};
+
+use crate::error::CliError;
+use crate::project::Project;
+
+#[derive(Debug)]
+pub struct Backlog {
+    pub issues: Vec<Issue>,
+    /// Tasks that have not ended.
+    pub live: Vec<Task>,
+    pub decision: Decision,
+}
+
+impl Backlog {
+    /// With `only`, as a factory sees it that takes no other issue.
+    pub fn look(
+        project: &Project,
+        store: &dyn Store,
+        now: Millis,
+        only: Option<IssueNumber>,
+    ) -> Result<Self, CliError> {
+        let forge = project.forge()?;
+        let issues = every(|from| forge.issues(&IssueQuery::default(), from))?;
+        let live: Vec<Task> = store.live_tasks()?.into_iter().map(|task| task.value).collect();
+        let decision = {
+            let candidates: BTreeMap<IssueNumber, Candidate> =
+                issues.iter().map(|issue| (issue.number, Candidate::from(issue))).collect();
+            let live: Vec<&Task> = live.iter().collect();
+            let ended = ended(store, &issues, &live)?;
+            let hold = hold(project, store)?;
+            let situation = Situation { now, issues: &candidates, live: &live, ended: &ended, hold, only };
+            schedule::decide(&project.config.policy(), &situation)
+        };
+        Ok(Self { issues, live, decision })
+    }
+}
+
+/// Issues that only a retry starts again.
+fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet<IssueNumber>, CliError> {
+    let mut ended = BTreeSet::new();
+    for issue in issues.iter().filter(|issue| issue.open) {
+        let is_live = live.iter().any(|task| task.issue == issue.number);
+        if !is_live && store.newest_task_of(issue.number)?.is_some() {
+            ended.insert(issue.number);
+        }
+    }
+    Ok(ended)
+}
+
+/// What holds everybody up, if anything does.
+pub fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
+    let room = room::hold(project.config.guards(), project.layout.state());
+    let today = UsageQuery { issue: None, since: Some(windlass_engine::now().midnight()) };
+    let paused = store.control(PAUSED)?.is_some();
+    Ok(Hold::first(&project.config.policy(), paused, room, store.cost(&today)?))
+}
