@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windlass_core::id::TaskId;
+use windlass_adapters::forge::{Forge, ForgeError};
+use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::policy::Policy;
 use windlass_core::task::{State, Task};
 use windlass_core::text::one_line;
@@ -35,7 +36,7 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
     let now = windlass_engine::now();
-    let mut items = of_tasks(&project.config.policy(), &store, now)?;
+    let mut items = of_tasks(&project, &store, now)?;
     items.extend(of_factory(&project, &store)?);
     items.sort_by_key(|item| {
         (item.deadline.is_none(), item.deadline.map(|at| at.0), item.since.map(|at| at.0))
@@ -48,7 +49,8 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-fn of_tasks(policy: &Policy, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
+fn of_tasks(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
+    let policy = &project.config.policy();
     let mut items = Vec::new();
     let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();
     for task in store.live_tasks()? {
@@ -69,11 +71,12 @@ fn of_tasks(policy: &Policy, store: &dyn Store, now: Millis) -> Result<Vec<Inbox
             | State::Abandoned { .. } => {}
         }
     }
+    let forge = project.forge()?;
     for task in store.ended_since(Millis(now.0 - LATELY.0))? {
-        let newest =
-            store.newest_task_of(task.value.issue)?.is_some_and(|newest| newest.value.id == task.value.id);
-        if newest && matches!(task.value.state, State::Abandoned { .. }) {
-            items.push(abandoned(policy, &task.value));
+        let task = task.value;
+        let newest = store.newest_task_of(task.issue)?.is_some_and(|newest| newest.value.id == task.id);
+        if newest && matches!(task.state, State::Abandoned { .. }) && is_open(&forge, task.issue)? {
+            items.push(abandoned(policy, &task));
         }
     }
     for alarm in train::alarms(&train::memory(store)?, &queued) {
@@ -89,6 +92,15 @@ fn of_tasks(policy: &Policy, store: &dyn Store, now: Millis) -> Result<Vec<Inbox
         });
     }
     Ok(items)
+}
+
+/// A closed issue needs nobody, however its task ended.
+fn is_open(forge: &dyn Forge, issue: IssueNumber) -> Result<bool, CliError> {
+    match forge.issue(issue) {
+        Ok(issue) => Ok(issue.open),
+        Err(ForgeError::NotFound(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn question_of(policy: &Policy, task: &Task, question: &str) -> InboxItem {

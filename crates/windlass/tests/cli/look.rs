@@ -84,6 +84,10 @@ fn the_inbox_has_all_that_waits_for_a_person_the_nearest_deadline_first() {
     {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
+    // The remedy that it names is one.
+    assert!(text.contains("windlass close 3"), "{text}");
+    assert_eq!(machine.run(&["close", "3"]).code, 0);
+    assert!(!machine.run(&["inbox"]).out.contains("#3"), "a closed issue needs nobody");
     drop(store);
     let empty = Machine::with_project();
     let ran = empty.run(&["inbox"]);
