@@ -2,7 +2,7 @@
 //!
 //! `cli` names the commands, `commands` has one file for each, `view` what they print for programs, `project` finds
 //! the checkout and its state folder, `config` reads `windlass.toml`, `backlog` what would be taken
-//! and `train` the merge queue. Results go to stdout, talk and errors to stderr.
+//! `needs` what waits for a person and `train` the merge queue. Results go to stdout, talk and errors to stderr.
 
 mod around;
 mod backlog;
@@ -22,6 +22,7 @@ mod intake;
 mod interrupt;
 mod jq;
 mod leftovers;
+mod needs;
 mod out;
 mod program;
 mod project;

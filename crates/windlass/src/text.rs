@@ -22,6 +22,11 @@ pub fn clock(at: Millis) -> String {
     format!("{day} {}Z", rest.get(..8).unwrap_or(rest))
 }
 
+/// `1 branch`, `2 branches`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// A column is not made narrower than this; what does not fit then is cut off at the end of the line.
 const NARROWEST: usize = 6;
 

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::needs;
 use crate::project::Project;
 use crate::train;
 use crate::view::{ConfigState, DaemonView, Host, Stamp, Status, TaskLine, Today, Working};
@@ -69,6 +70,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
         paused_since: if paused { newest(store, &["paused"])?.map(Stamp) } else { None },
         paused,
         needs_you,
+        inbox: needs::look(project, store, now)?,
         working: Working { slots: policy.parallel, tasks: working },
         waiting,
         queue: queue.collect(),

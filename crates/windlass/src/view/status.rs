@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{PauseView, QueueAlarm, Stamp, TaskLine};
+use super::{InboxItem, PauseView, QueueAlarm, Stamp, TaskLine};
 
 pub const SCHEMA: &str = "windlass.status/1";
 
@@ -18,7 +18,10 @@ pub struct Status {
     /// A person has paused it.
     pub paused: bool,
     pub paused_since: Option<Stamp>,
+    /// Tasks that ask a person.
     pub needs_you: Vec<TaskLine>,
+    /// All that waits for a person, as `windlass inbox` lists it.
+    pub inbox: Vec<InboxItem>,
     pub working: Working,
     /// Tasks that hold no slot: they wait for CI, the critic, a slot or the provider.
     pub waiting: Vec<TaskLine>,

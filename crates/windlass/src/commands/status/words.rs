@@ -7,32 +7,23 @@ use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
 use crate::out::Style;
-use crate::text::{age, from_now, table};
-use crate::view::{Status, TaskLine};
+use crate::text::{age, counted, from_now, table};
+use crate::view::{InboxItem, Status, TaskLine};
 
 pub fn words(style: Style, view: &Status) -> String {
     let now = view.at.0;
     let mut out = format!("{} · {} · {}\n", style.bold(&view.project), view.branch, daemon(style, view, now));
-    if !view.needs_you.is_empty() {
-        section(
-            &mut out,
-            style,
-            &style.red(&format!("NEEDS YOU {}", view.needs_you.len())),
-            now,
-            &view.needs_you,
-        );
-        for line in &view.needs_you {
-            writeln!(out, "  -> windlass tell {} \"…\"", line.issue).expect("a String takes all");
-        }
-    }
+    needs(&mut out, style, view, now);
     if view.paused {
         let paused = style.yellow("PAUSED");
         let since = view.paused_since.map_or_else(String::new, |at| format!(" for {}", age(now, at.0)));
         writeln!(out, "{paused}{since}: nothing new is started          -> windlass resume")
             .expect("a String takes all");
     }
-    if view.commands_waiting > 0 {
-        writeln!(out, "{} commands wait for the factory", view.commands_waiting).expect("a String takes all");
+    // With the factory down they are among what needs a person.
+    if view.commands_waiting > 0 && view.daemon.state != "down" {
+        let waiting = counted(view.commands_waiting, "command waits", "commands wait");
+        writeln!(out, "{waiting} for the factory").expect("a String takes all");
     }
     config(&mut out, style, view);
     // Nobody looks after them now: this is what was written down last.
@@ -49,6 +40,28 @@ pub fn words(style: Style, view: &Status) -> String {
     }
     today(&mut out, style, view);
     out
+}
+
+/// What has a line of its own further down is only counted here.
+fn needs(out: &mut String, style: Style, view: &Status, now: Millis) {
+    if view.inbox.is_empty() {
+        return;
+    }
+    let heading = style.red(&format!("NEEDS YOU {}", view.inbox.len()));
+    writeln!(out, "{heading}          -> windlass inbox").expect("a String takes all");
+    let row = |item: &InboxItem| {
+        vec![
+            item.issue.map_or_else(String::new, |issue| format!("#{issue}")),
+            one_line(&item.title, 40),
+            item.since.map_or_else(String::new, |since| age(now, since.0)),
+            item.kind.to_owned(),
+            one_line(&item.text, 60),
+            format!("-> {}", item.next),
+        ]
+    };
+    let elsewhere = ["queue", "alarm", "config"];
+    let items = view.inbox.iter().filter(|item| !elsewhere.contains(&item.kind));
+    out.push_str(&table(style, "  ", &items.map(row).collect::<Vec<_>>()));
 }
 
 fn today(out: &mut String, style: Style, view: &Status) {

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::out::Style;
 use crate::project::Project;
 use crate::text::{age, clock, from_now};
-use crate::view::{EventLine, QueueEntry, Status, TaskLine};
+use crate::view::{EventLine, InboxItem, QueueEntry, Status, TaskLine};
 
 /// More than fit on any screen.
 const EVENTS: usize = 300;
@@ -61,11 +61,23 @@ type Rows = (Vec<&'static str>, Vec<Row>);
 
 fn work(status: &Status, now: Millis) -> Vec<Row> {
     let tone = |tone: Tone| move |task: &TaskLine| task_row(task, now, tone);
-    let mut rows: Vec<Row> = status.needs_you.iter().map(tone(Tone::NeedsYou)).collect();
+    let mut rows: Vec<Row> = status.inbox.iter().map(|item| need_row(item, now)).collect();
     rows.extend(status.working.tasks.iter().map(tone(Tone::Plain)));
     rows.extend(status.waiting.iter().map(tone(Tone::Faint)));
     rows.extend(status.queue.iter().map(tone(Tone::Plain)));
     rows
+}
+
+fn need_row(item: &InboxItem, now: Millis) -> Row {
+    let cells = vec![
+        item.issue.map_or_else(|| "-".into(), |issue| format!("#{issue}")),
+        item.kind.to_owned(),
+        item.since.map_or_else(String::new, |since| age(now, since.0)),
+        String::new(),
+        one_line(&item.title, 60),
+        format!("{} -> {}", one_line(&item.text, 100), item.next),
+    ];
+    Row { issue: item.issue, cells, tone: Tone::NeedsYou }
 }
 
 fn task_row(task: &TaskLine, now: Millis, tone: Tone) -> Row {

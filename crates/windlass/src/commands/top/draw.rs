@@ -51,8 +51,8 @@ fn heading(board: &Board) -> Line<'static> {
     if status.paused {
         text.insert_str(0, "PAUSED · ");
     }
-    if !status.needs_you.is_empty() {
-        text.insert_str(0, &format!("NEEDS YOU {} · ", status.needs_you.len()));
+    if !status.inbox.is_empty() {
+        text.insert_str(0, &format!("NEEDS YOU {} · ", status.inbox.len()));
     }
     Line::from(Span::styled(text, Look::new().add_modifier(Modifier::BOLD)))
 }

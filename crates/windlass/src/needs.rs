@@ -1,0 +1,149 @@
+//! Decides what waits for a person: `inbox` lists it, `status` and `top` count it.
+
+use std::collections::BTreeMap;
+
+use windlass_adapters::forge::{Forge, ForgeError};
+use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::policy::Policy;
+use windlass_core::task::{State, Task};
+use windlass_core::time::{Millis, Span};
+use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble};
+use windlass_store::Store;
+
+use crate::daemon::{self, Daemon};
+use crate::error::CliError;
+use crate::house::{Job, Ledger};
+use crate::project::Project;
+use crate::text::counted;
+use crate::train;
+use crate::view::{InboxItem, Stamp, TaskLine};
+
+/// Abandoned work is shown for so long; it stays in `windlass issues`.
+const LATELY: Span = Span::days(7);
+
+/// The nearest deadline first; what has none comes last, the oldest first.
+pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
+    let mut items = of_tasks(project, store, now)?;
+    items.extend(of_factory(project, store)?);
+    items.sort_by_key(|item| {
+        (item.deadline.is_none(), item.deadline.map(|at| at.0), item.since.map(|at| at.0))
+    });
+    Ok(items)
+}
+
+fn of_tasks(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
+    let policy = &project.config.policy();
+    let mut items = Vec::new();
+    let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();
+    for task in store.live_tasks()? {
+        let task = task.value;
+        match &task.state {
+            State::AwaitingHuman { question, .. } => items.push(question_of(policy, &task, question)),
+            State::Queued { .. } => drop(queued.insert(task.id.clone(), task)),
+            State::Dispatched
+            | State::Running { .. }
+            | State::Revising { .. }
+            | State::HandingOff { .. }
+            | State::AwaitingCi { .. }
+            | State::AwaitingCritic { .. }
+            | State::AwaitingSlot { .. }
+            | State::Limited { .. }
+            | State::Merged { .. }
+            | State::Closed { .. }
+            | State::Abandoned { .. } => {}
+        }
+    }
+    let forge = project.forge()?;
+    for task in store.ended_since(Millis(now.0 - LATELY.0))? {
+        let task = task.value;
+        let newest = store.newest_task_of(task.issue)?.is_some_and(|newest| newest.value.id == task.id);
+        if newest && matches!(task.state, State::Abandoned { .. }) && is_open(&forge, task.issue)? {
+            items.push(abandoned(policy, &task));
+        }
+    }
+    for alarm in train::alarms(&train::memory(store)?, &queued) {
+        items.push(InboxItem {
+            kind: "alarm",
+            issue: Some(alarm.issue),
+            title: "waits too long in the queue".into(),
+            text: alarm.held,
+            since: Some(alarm.since),
+            deadline: None,
+            otherwise: None,
+            next: format!("windlass why {}", alarm.issue),
+        });
+    }
+    Ok(items)
+}
+
+/// A closed issue needs nobody, however its task ended.
+fn is_open(forge: &dyn Forge, issue: IssueNumber) -> Result<bool, CliError> {
+    match forge.issue(issue) {
+        Ok(issue) => Ok(issue.open),
+        Err(ForgeError::NotFound(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn question_of(policy: &Policy, task: &Task, question: &str) -> InboxItem {
+    let line = TaskLine::of(policy, task);
+    let answer = task.since + policy.limits.answer;
+    InboxItem {
+        kind: "question",
+        issue: Some(task.issue.0),
+        title: line.title,
+        text: question.to_owned(),
+        since: Some(line.since),
+        deadline: Some(Stamp(answer)),
+        otherwise: Some("it is abandoned and its work kept".into()),
+        next: format!("windlass tell {} \"…\"", task.issue.0),
+    }
+}
+
+fn abandoned(policy: &Policy, task: &Task) -> InboxItem {
+    let line = TaskLine::of(policy, task);
+    InboxItem {
+        kind: "abandoned",
+        issue: Some(line.issue),
+        title: line.title,
+        text: line.says,
+        since: Some(line.since),
+        deadline: None,
+        otherwise: None,
+        next: format!("windlass retry {}    or windlass close {}", line.issue, line.issue),
+    }
+}
+
+fn of_factory(project: &Project, store: &dyn Store) -> Result<Vec<InboxItem>, CliError> {
+    let item = |kind, title: &str, text: String, next: &str| InboxItem {
+        kind,
+        issue: None,
+        title: title.to_owned(),
+        text,
+        since: None,
+        deadline: None,
+        otherwise: None,
+        next: next.to_owned(),
+    };
+    let mut items = Vec::new();
+    if let Some(pause) = train::pause(store)? {
+        items.push(item("queue", "the queue is paused", pause.reason, "windlass queue resume"));
+    }
+    let trouble = store.control(CONFIG_TROUBLE)?.and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(ConfigTrouble { refused: Some(why), .. }) = trouble {
+        items.push(item("config", "an edit is not in force", why, "windlass config check"));
+    }
+    for job in Job::ALL {
+        let known = Ledger::of(&project.layout, job).read()?;
+        if let Some(last) = known.and_then(|known| known.last).filter(|last| last.failed) {
+            let next = format!("windlass schedule run {}", job.name());
+            items.push(item("schedule", &format!("`{}` failed", job.name()), last.says, &next));
+        }
+    }
+    let waiting = store.waiting_commands()?.len();
+    if waiting > 0 && daemon::look(project.layout.state())? == Daemon::Down {
+        let text = format!("{} for it", counted(waiting, "command waits", "commands wait"));
+        items.push(item("commands", "the factory is down", text, "windlass up"));
+    }
+    Ok(items)
+}
