@@ -140,6 +140,8 @@ pub enum Light {
     NeedsYou,
     Unknown,
     Ended,
+    /// Its process ended, and no factory runs that would have to notice: the next start goes on with it.
+    Stopped,
 }
 
 /// What was seen of a session's process.
@@ -148,6 +150,17 @@ pub enum Process {
     Alive,
     Gone,
     NotLooked,
+}
+
+impl Light {
+    /// The same while no factory runs: who is gone then has not crashed.
+    #[must_use]
+    pub fn without_factory(self, status: IdentityStatus) -> Self {
+        match (self, status) {
+            (Self::Dead, IdentityStatus::Active) => Self::Stopped,
+            (light, IdentityStatus::Active | IdentityStatus::Terminated | IdentityStatus::Crashed) => light,
+        }
+    }
 }
 
 /// The light of an identity, from its task's state, its process and the age of its last sign of life.

@@ -6,25 +6,34 @@ use std::time::UNIX_EPOCH;
 use windlass_adapters::shim::{TRANSCRIPT, client};
 use windlass_core::policy::Policy;
 use windlass_core::session::{Identity, Light, Process, Role, light};
-use windlass_core::task::State;
+use windlass_core::task::{State, Task};
 use windlass_core::time::Millis;
 use windlass_store::{Store, Which};
 
 use crate::context::Context;
+use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::Project;
 use crate::text::{age, table};
-use crate::view::{AgentLine, Agents, Stamp};
+use crate::view::{AgentLine, Agents, Stamp, TaskLine};
 
 /// The columns of `row`; the first is the light.
 pub const HEADING: [&str; 8] =
     ["", "NAME", "ROLE", "ISSUE", "STATE", "LAST SIGN OF LIFE", "EVIDENCE", "STRIKES"];
 
 /// In the order of the legend.
-const LIGHTS: [Light; 7] =
-    [Light::Alive, Light::Suspect, Light::Dead, Light::Paused, Light::NeedsYou, Light::Unknown, Light::Ended];
+const LIGHTS: [Light; 8] = [
+    Light::Alive,
+    Light::Suspect,
+    Light::Dead,
+    Light::Paused,
+    Light::NeedsYou,
+    Light::Unknown,
+    Light::Stopped,
+    Light::Ended,
+];
 
 /// List sessions with a light, its evidence and its age
 #[derive(Debug, clap::Args)]
@@ -44,6 +53,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     context.out.show(&view, |style| words(style, now, &view.agents))?;
     if view.agents.is_empty() {
         context.out.talk("nobody is at work");
+    } else if view.agents.iter().any(|agent| agent.light == Light::Stopped) {
+        context.out.talk("the factory is down: windlass up goes on with those that were stopped");
     }
     Ok(Exit::Ok)
 }
@@ -55,17 +66,36 @@ pub fn list(
     now: Millis,
 ) -> Result<Vec<AgentLine>, CliError> {
     let policy = project.config.policy();
+    let daemon = daemon::look(project.layout.state())?;
     let mut agents = Vec::new();
     for identity in store.identities(which)? {
         let task = store.task(&identity.task)?.map(|task| task.value);
         let folder = project.layout.session(&identity.name);
-        agents.push(look(&policy, now, &identity, task.as_ref().map(|task| &task.state), &folder));
+        let state = task.as_ref().map(|task| &task.state);
+        agents.push(look(&policy, daemon, now, &identity, state, &folder));
     }
     Ok(agents)
 }
 
+/// A task as it stands, with the light of the session that works on it.
+pub fn task_line(
+    project: &Project,
+    store: &dyn Store,
+    daemon: Daemon,
+    task: &Task,
+    now: Millis,
+) -> Result<TaskLine, CliError> {
+    let policy = project.config.policy();
+    let line = TaskLine::of(&policy, task);
+    let session = task.state.critic().unwrap_or(&task.session);
+    let Some(identity) = store.identity(session)? else { return Ok(line) };
+    let folder = project.layout.session(session);
+    Ok(line.with_light(look(&policy, daemon, now, &identity, Some(&task.state), &folder).light))
+}
+
 fn look(
     policy: &Policy,
+    daemon: Daemon,
     now: Millis,
     identity: &Identity,
     state: Option<&State>,
@@ -84,6 +114,7 @@ fn look(
         // A session without a task is nobody's: only its process can tell.
         None => State::Running { heard: None },
     };
+    let seen = light(&policy.limits, &seen, identity.status, process, now.since(sign));
     AgentLine {
         name: identity.name.to_string(),
         role: identity.role,
@@ -91,7 +122,7 @@ fn look(
         task: identity.task.to_string(),
         state: state.map_or("UNKNOWN", State::name).to_owned(),
         status: identity.status,
-        light: light(&policy.limits, &seen, identity.status, process, now.since(sign)),
+        light: if daemon == Daemon::Down { seen.without_factory(identity.status) } else { seen },
         lock_held,
         pid: identity.pid,
         last_output_at: output.map(Stamp),
@@ -161,11 +192,12 @@ pub fn named(style: Style, light: Light) -> String {
         Light::NeedsYou => "needs you",
         Light::Unknown => "unknown",
         Light::Ended => "ended",
+        Light::Stopped => "stopped with the factory",
     };
     format!("{} {word}", sign(style, light))
 }
 
-fn sign(style: Style, light: Light) -> String {
+pub fn sign(style: Style, light: Light) -> String {
     match light {
         Light::Alive => style.green("●"),
         Light::Suspect => style.yellow("◐"),
@@ -174,5 +206,6 @@ fn sign(style: Style, light: Light) -> String {
         Light::NeedsYou => style.red("◆"),
         Light::Unknown => style.yellow("?"),
         Light::Ended => style.faint("·"),
+        Light::Stopped => style.faint("■"),
     }
 }

@@ -11,6 +11,7 @@ use windlass_core::time::Millis;
 use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble, room};
 use windlass_store::{EventQuery, Store, UsageQuery};
 
+use super::agents;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -39,9 +40,10 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
     let policy = project.config.policy();
     let (mut needs_you, mut working, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut queued: BTreeMap<TaskId, Task> = BTreeMap::new();
+    let daemon = daemon::look(project.layout.state())?;
     for task in store.live_tasks()? {
         let task = task.value;
-        let line = TaskLine::of(&policy, &task);
+        let line = agents::task_line(project, store, daemon, &task, now)?;
         match &task.state {
             State::AwaitingHuman { .. } => needs_you.push(line),
             State::Queued { .. } => drop(queued.insert(task.id.clone(), task)),
@@ -66,7 +68,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
         project: project.name(),
         branch: project.config.branch.clone(),
         state_dir: project.layout.state().display().to_string(),
-        daemon: look_at_daemon(project, store)?,
+        daemon: look_at_daemon(project, store, daemon)?,
         paused_since: if paused { newest(store, &["paused"])?.map(Stamp) } else { None },
         paused,
         needs_you,
@@ -117,9 +119,8 @@ fn config(project: &Project, store: &dyn Store) -> Result<ConfigState, CliError>
     Ok(ConfigState { refused: trouble.refused, waiting: trouble.waiting, note: project.loaded.file.note() })
 }
 
-fn look_at_daemon(project: &Project, store: &dyn Store) -> Result<DaemonView, CliError> {
-    let state = project.layout.state();
-    let (word, pid) = match daemon::look(state)? {
+fn look_at_daemon(project: &Project, store: &dyn Store, seen: Daemon) -> Result<DaemonView, CliError> {
+    let (word, pid) = match seen {
         Daemon::Up { pid } => ("up", pid),
         Daemon::Down => ("down", None),
         Daemon::Unknown => ("unknown", None),

@@ -14,6 +14,7 @@ use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, LoggedEvent, Store};
 
+use super::agents;
 use crate::backlog;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
@@ -22,7 +23,7 @@ use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{self, Project};
 use crate::text::{age, clock, from_now};
-use crate::view::{Moved, Stamp, TaskLine, Why};
+use crate::view::{Moved, Stamp, Why};
 
 const MOVES: usize = 8;
 
@@ -70,7 +71,10 @@ pub fn look_with(project: &Project, number: IssueNumber, daemon: Daemon) -> Resu
         title: issue.title.clone(),
         open: issue.open,
         labels: issue.labels.clone(),
-        task: task.as_ref().map(|task| TaskLine::of(&project.config.policy(), task)),
+        task: match &task {
+            Some(task) => Some(agents::task_line(project, &store, daemon, task, windlass_engine::now())?),
+            None => None,
+        },
         decided_at: decision.as_ref().map(|decision| Stamp(decision.at)),
         decision: decision.map(|decision| decision.text),
         waits_for: waits_for.iter().map(|issue| issue.0).collect(),

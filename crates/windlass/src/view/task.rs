@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use windlass_core::message;
 use windlass_core::policy::Policy;
+use windlass_core::session::Light;
 use windlass_core::task::{self, Deadline, Task};
 
 use super::Stamp;
@@ -22,6 +23,8 @@ pub struct TaskLine {
     /// When something happens by itself, and what.
     pub deadline: Option<DeadlineView>,
     pub cost_micro_usd: u64,
+    /// What was seen of the session that works on it; none where nobody looked.
+    pub light: Option<Light>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -62,7 +65,19 @@ impl TaskLine {
             deadline: task::wake_at(policy, task)
                 .map(|(at, deadline)| DeadlineView { at: Stamp(at), what: consequence(deadline).to_owned() }),
             cost_micro_usd: task.tally.cost_micro_usd,
+            light: None,
         }
+    }
+
+    /// While nobody works on it, its state is what it will be again, and its time stands still.
+    #[must_use]
+    pub fn with_light(mut self, light: Light) -> Self {
+        self.light = Some(light);
+        if light == Light::Stopped {
+            "stopped with the factory, goes on at the next `windlass up`".clone_into(&mut self.says);
+            self.deadline = None;
+        }
+        self
     }
 }
 

@@ -27,5 +27,6 @@ mod resilience;
 mod run;
 mod secrets;
 mod state;
+mod stopped;
 mod worker;
 mod works;

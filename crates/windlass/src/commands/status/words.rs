@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use windlass_core::money::usd;
+use windlass_core::session::Light;
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 
+use crate::commands::agents;
 use crate::out::Style;
 use crate::text::{age, counted, from_now, table};
 use crate::view::{InboxItem, Status, TaskLine};
@@ -26,12 +28,9 @@ pub fn words(style: Style, view: &Status) -> String {
         writeln!(out, "{waiting} for the factory").expect("a String takes all");
     }
     config(&mut out, style, view);
-    // Nobody looks after them now: this is what was written down last.
-    let stale = if view.daemon.state == "up" { "" } else { ", as last written down" };
-    let working = format!("WORKING {} of {} slots{stale}", view.working.tasks.len(), view.working.slots);
-    section(&mut out, style, &style.bold(&working), now, &view.working.tasks);
+    working(&mut out, style, view, now);
     if !view.waiting.is_empty() {
-        let heading = format!("WAITING {} (hold no slot)", view.waiting.len());
+        let heading = format!("WAITING {} (hold no slot){}", view.waiting.len(), until_up(view));
         section(&mut out, style, &style.bold(&heading), now, &view.waiting);
     }
     queue_trouble(&mut out, style, view, now);
@@ -40,6 +39,28 @@ pub fn words(style: Style, view: &Status) -> String {
     }
     today(&mut out, style, view);
     out
+}
+
+/// While no factory runs, nothing of it happens.
+fn until_up(view: &Status) -> &'static str {
+    if view.daemon.state == "down" { ", and do so until `windlass up`" } else { "" }
+}
+
+fn working(out: &mut String, style: Style, view: &Status, now: Millis) {
+    let is_stopped = |task: &&TaskLine| task.light == Some(Light::Stopped);
+    let (stopped, working): (Vec<&TaskLine>, Vec<&TaskLine>) =
+        view.working.tasks.iter().partition(is_stopped);
+    let (n, slots) = (working.len(), view.working.slots);
+    if view.daemon.state != "down" {
+        section(out, style, &style.bold(&format!("WORKING {n} of {slots} slots")), now, working);
+    } else if n > 0 {
+        let heading = format!("WORKING {n}, and nobody looks after them          -> windlass up");
+        section(out, style, &style.bold(&heading), now, working);
+    }
+    if !stopped.is_empty() {
+        let heading = format!("STOPPED {} with the factory          -> windlass up", stopped.len());
+        section(out, style, &style.bold(&heading), now, stopped);
+    }
 }
 
 /// What has a line of its own further down is only counted here.
@@ -158,13 +179,20 @@ fn daemon(style: Style, view: &Status, now: Millis) -> String {
     }
 }
 
-fn section(out: &mut String, style: Style, heading: &str, now: Millis, tasks: &[TaskLine]) {
+fn section<'a>(
+    out: &mut String,
+    style: Style,
+    heading: &str,
+    now: Millis,
+    tasks: impl IntoIterator<Item = &'a TaskLine>,
+) {
     writeln!(out, "{heading}").expect("a String takes all");
     let row = |task: &TaskLine| {
         let deadline = task.deadline.as_ref().map_or_else(String::new, |deadline| {
             format!("{} {}", deadline.what, from_now(now, deadline.at.0))
         });
         vec![
+            task.light.map_or_else(|| " ".into(), |light| agents::sign(style, light)),
             format!("#{}", task.issue),
             one_line(&task.title, 40),
             task.session.clone(),
@@ -174,5 +202,5 @@ fn section(out: &mut String, style: Style, heading: &str, now: Millis, tasks: &[
             deadline,
         ]
     };
-    out.push_str(&table(style, "  ", &tasks.iter().map(row).collect::<Vec<_>>()));
+    out.push_str(&table(style, "  ", &tasks.into_iter().map(row).collect::<Vec<_>>()));
 }

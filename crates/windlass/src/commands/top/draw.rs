@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Row as Cells, Table, TableState, Wrap};
+use windlass_core::session::Light;
 
 use super::app::{App, Mode, Pane};
 use super::board::{Board, Row, Tone};
@@ -44,7 +45,7 @@ fn heading(board: &Board) -> Line<'static> {
         "{} · {} · {daemon} · {} of {} slots · {} merged today",
         status.project,
         status.branch,
-        status.working.tasks.len(),
+        status.working.tasks.iter().filter(|task| task.light != Some(Light::Stopped)).count(),
         status.working.slots,
         status.today.merged
     );
