@@ -18,7 +18,7 @@ pub struct Situation<'a> {
     pub issues: &'a BTreeMap<IssueNumber, Candidate>,
     /// Tasks that have not ended.
     pub live: &'a [&'a Task],
-    /// Issues whose newest task has ended; only a retry starts them again.
+    /// Issues whose newest task has ended; only a retry starts them again, and only if it was abandoned.
     pub ended: &'a BTreeSet<IssueNumber>,
     pub hold: Option<Hold>,
     /// Take no other issue than this one.
@@ -278,7 +278,7 @@ impl Skip {
             Self::Blocked => "is labelled blocked".into(),
             Self::Underspecified => "is labelled underspecified".into(),
             Self::AbandonAsked => "is labelled to be left alone".into(),
-            Self::Ended => "its task has ended; `windlass retry` starts it again".into(),
+            Self::Ended => "its task has ended; only an abandoned one can be tried again".into(),
             Self::WaitsFor(on) => format!("waits for {}", numbers(on)),
             Self::WaitsLong { on, days } => format!("waits for {}, open for {days} days", numbers(on)),
             Self::MissingDependency(on) => format!("depends on {}, which does not exist", numbers(on)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_adapters::forge::{Forge, IssueQuery, every};
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
-use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation};
+use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
 use windlass_engine::{PAUSED, room};
@@ -13,6 +13,7 @@ use windlass_store::{Store, UsageQuery};
 
 use crate::error::CliError;
 use crate::project::Project;
+use crate::view::BacklogView;
 
 #[derive(Debug)]
 pub struct Backlog {
@@ -43,6 +44,29 @@ impl Backlog {
             schedule::decide(&project.config.policy(), &situation)
         };
         Ok(Self { issues, live, decision })
+    }
+}
+
+impl From<&Backlog> for BacklogView {
+    fn from(backlog: &Backlog) -> Self {
+        let mut view = Self::default();
+        view.starting.extend(backlog.decision.take.iter().map(|issue| issue.0));
+        view.ready = view.starting.len();
+        for skip in backlog.decision.skipped.values() {
+            match skip {
+                Skip::NoSlot { .. } | Skip::TooManyOpenChanges { .. } | Skip::Held(_) => view.ready += 1,
+                Skip::WaitsFor(_) | Skip::WaitsLong { .. } => view.wait_for_others += 1,
+                Skip::Blocked
+                | Skip::Underspecified
+                | Skip::AbandonAsked
+                | Skip::MissingDependency(_)
+                | Skip::Circle(_)
+                | Skip::TooManyDependencies(_) => view.held_back += 1,
+                // Nobody means these to be worked on.
+                Skip::NotInBacklog | Skip::Ended => {}
+            }
+        }
+        view
     }
 }
 

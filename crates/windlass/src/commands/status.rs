@@ -12,6 +12,7 @@ use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble, room};
 use windlass_store::{EventQuery, Store, UsageQuery};
 
 use super::agents;
+use crate::backlog::Backlog;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -78,6 +79,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
         queue: queue.collect(),
         queue_paused: train::pause(store)?.as_ref().map(train::pause_view),
         alarms: train::alarms(&memory, &queued),
+        backlog: (&Backlog::look(project, store, now, None)?).into(),
         today: today(project, store, now)?,
         commands_waiting: store.waiting_commands()?.len(),
         config: config(project, store)?,

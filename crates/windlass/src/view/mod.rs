@@ -44,7 +44,9 @@ pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
 pub use report::{Report, SCHEMA as REPORT_SCHEMA};
 pub use run::{Run, SCHEMA as RUN_SCHEMA};
 pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule, ScheduleJob, ScheduleLast};
-pub use status::{ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working};
+pub use status::{
+    BacklogView, ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working,
+};
 pub use task::{TaskLine, TaskView};
 pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
 

@@ -31,6 +31,8 @@ pub struct Status {
     pub queue_paused: Option<PauseView>,
     /// Approved changes that have waited for too long.
     pub alarms: Vec<QueueAlarm>,
+    /// Open issues that nobody has taken yet.
+    pub backlog: BacklogView,
     pub today: Today,
     /// Commands that the daemon has not seen yet.
     pub commands_waiting: usize,
@@ -75,6 +77,18 @@ pub struct DaemonView {
 pub struct Working {
     pub slots: u32,
     pub tasks: Vec<TaskLine>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct BacklogView {
+    /// Could be taken: at once, or as soon as there is a slot.
+    pub ready: usize,
+    /// Of them, those that are taken next, the first first.
+    pub starting: Vec<u64>,
+    /// Wait until other issues are closed.
+    pub wait_for_others: usize,
+    /// A label or a dependency holds them back that only a person can put right.
+    pub held_back: usize,
 }
 
 /// What ended since midnight UTC.

@@ -158,6 +158,31 @@ fn status_tells_the_sorts_apart() {
 }
 
 #[test]
+fn status_counts_the_issues_that_nobody_has_taken_yet() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    for args in [
+        &["new", "later", "--body", "Depends on #1"][..],
+        &["new", "idea", "--no-backlog"],
+        &["new", "unclear"],
+        &["label", "9", "+blocked"],
+        &["new", "also ready"],
+    ] {
+        assert_eq!(machine.run(args).code, 0, "{args:?}");
+    }
+    let free = ["--set", "guards.min_free_memory_mb=0", "--set", "guards.min_free_disk_mb=0"];
+    let view = machine.json(&[&["status"], &free[..]].concat());
+    let wanted = json!({"ready": 2, "starting": [6, 10], "wait_for_others": 1, "held_back": 1});
+    assert_eq!(view["backlog"], wanted);
+    let words = machine.run(&[&["status"], &free[..]].concat()).out;
+    let line = "READY 2 · #6 starting · 1 waits for other issues · 1 held back -> windlass plan\n";
+    assert!(words.contains(line), "{words}");
+    let full = machine.json(&[&["status", "--set", "dispatch.parallel=1"], &free[..]].concat());
+    assert_eq!((&full["backlog"]["ready"], &full["backlog"]["starting"]), (&json!(2), &json!([])));
+    drop(store);
+}
+
+#[test]
 fn a_light_follows_the_lock_and_not_the_record() {
     let machine = Machine::with_project();
     let store = filled(&machine);

@@ -37,8 +37,24 @@ pub fn words(style: Style, view: &Status) -> String {
     if !view.queue.is_empty() {
         section(&mut out, style, &style.bold(&format!("QUEUE {}", view.queue.len())), now, &view.queue);
     }
+    ready(&mut out, style, view);
     today(&mut out, style, view);
     out
+}
+
+fn ready(out: &mut String, style: Style, view: &Status) {
+    let backlog = &view.backlog;
+    let mut parts = vec![style.bold(&format!("READY {}", backlog.ready))];
+    if let (Some(first), "up") = (backlog.starting.first(), view.daemon.state) {
+        parts.push(format!("#{first} starting"));
+    }
+    if backlog.wait_for_others > 0 {
+        parts.push(format!("{} for other issues", counted(backlog.wait_for_others, "waits", "wait")));
+    }
+    if backlog.held_back > 0 {
+        parts.push(format!("{} held back -> windlass plan", backlog.held_back));
+    }
+    writeln!(out, "{}", parts.join(" · ")).expect("a String takes all");
 }
 
 /// While no factory runs, nothing of it happens.
