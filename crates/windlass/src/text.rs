@@ -1,9 +1,13 @@
 //! How times, ages and tables look to people.
 
+mod fold;
+
 use windlass_core::time::Millis;
 
 use crate::out::{Style, Tables};
 use crate::view::Stamp;
+
+pub use fold::{fits, fold};
 
 /// `18m04s`, counted from `at` to `now`.
 pub fn age(now: Millis, at: Millis) -> String {
@@ -30,11 +34,35 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 /// A column is not made narrower than this; what does not fit then is cut off at the end of the line.
 const NARROWEST: usize = 6;
 
-/// Rows with their columns in line, two spaces apart, or as the style wants them.
-pub fn table(style: Style, indent: &str, rows: &[Vec<String>]) -> String {
+/// A table that lets go of columns where the screen is too narrow for all: first of the first one in `spare`.
+pub fn table_without(style: Style, indent: &str, rows: &[Vec<String>], spare: &[usize]) -> String {
+    let mut rows = rows.to_vec();
+    let Tables::Within(limit) = style.tables() else { return table(style, indent, &rows) };
+    let mut gone: Vec<usize> = Vec::new();
+    for &column in spare {
+        let widths = widths(&rows);
+        let least: usize = widths.iter().map(|width| (*width).min(NARROWEST)).sum();
+        if indent.len() + least + 2 * widths.len().saturating_sub(1) <= limit {
+            break;
+        }
+        let at = column - gone.iter().filter(|other| **other < column).count();
+        for row in rows.iter_mut().filter(|row| at < row.len()) {
+            row.remove(at);
+        }
+        gone.push(column);
+    }
+    table(style, indent, &rows)
+}
+
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| seen(cell)).max();
-    let mut widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    (0..columns).map(|column| width(column).unwrap_or(0)).collect()
+}
+
+/// Rows with their columns in line, two spaces apart, or as the style wants them.
+pub fn table(style: Style, indent: &str, rows: &[Vec<String>]) -> String {
+    let mut widths = widths(rows);
     let limit = match style.tables() {
         Tables::Tabs => return rows.iter().map(|row| plain(row)).collect(),
         Tables::Wide => usize::MAX,
@@ -146,6 +174,15 @@ mod tests {
         assert!(shown(20).starts_with("#1   \u{1b}[31ma rathe…\u{1b}[0m  ok\n"), "{}", shown(20));
         assert!(shown(5).lines().all(|line| seen(line) <= 5), "{}", shown(5));
         assert_eq!(table(Style::plain(), "  ", &rows[1..]), "#12\tshort\tfails\n");
+    }
+
+    #[test]
+    fn the_least_useful_columns_go_first() {
+        let rows = [vec!["#1".into(), "a longer title".into(), "12m".into(), "RUNNING".into()]];
+        let shown = |columns| table_without(Style::new(false).fitting(Some(columns)), "", &rows, &[2, 1]);
+        assert_eq!(shown(32), "#1  a longer title  12m  RUNNING\n");
+        assert_eq!(shown(20), "#1  a long…  RUNNING\n");
+        assert_eq!(shown(12), "#1  RUNNING\n");
     }
 
     #[test]

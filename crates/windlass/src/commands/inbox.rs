@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::needs;
 use crate::out::Style;
 use crate::project::Project;
-use crate::text::{age, from_now};
+use crate::text::{age, fold, from_now};
 use crate::view::{INBOX_SCHEMA, Inbox, InboxItem, Stamp};
 
 /// List what waits for you: questions, abandoned work, trouble
@@ -25,7 +25,8 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     let now = windlass_engine::now();
     let items = needs::look(&project, &store, now)?;
     let view = Inbox { schema: INBOX_SCHEMA, at: Stamp(now), items };
-    context.out.show(&view, |style| view.items.iter().map(|item| words(style, now, item)).collect())?;
+    let words = |style| view.items.iter().map(|item| words(style, now, item)).collect::<String>();
+    context.out.show(&view, |style| fold(style, &words(style)))?;
     if view.items.is_empty() {
         context.out.talk("nothing waits for you");
     }

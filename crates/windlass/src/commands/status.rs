@@ -1,4 +1,4 @@
-//! `windlass status`: the factory at a glance, what needs a person first. Asks only what an index answers.
+//! `windlass status`: the factory at a glance, what needs a person first. Cheap enough to be watched.
 
 mod words;
 

@@ -22,7 +22,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{self, Project};
-use crate::text::{age, clock, from_now};
+use crate::text::{age, clock, fold, from_now};
 use crate::view::{Moved, Stamp, Why};
 
 const MOVES: usize = 8;
@@ -39,7 +39,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let view = look(&project, IssueNumber(args.issue))?;
     let now = windlass_engine::now();
-    context.out.show(&view, |style| words(style, now, &view))?;
+    context.out.show(&view, |style| fold(style, &words(style, now, &view)))?;
     Ok(Exit::Ok)
 }
 

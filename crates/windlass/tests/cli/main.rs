@@ -16,6 +16,7 @@ mod issues;
 mod keep;
 mod look;
 mod memory;
+mod narrow;
 mod needs;
 mod output;
 mod queue;

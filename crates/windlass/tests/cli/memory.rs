@@ -104,7 +104,7 @@ fn build(task: &Task) -> Build {
 }
 
 /// Five tasks, one of each sort that `status` tells apart, and all that hangs on them.
-fn filled(machine: &Machine) -> SqliteStore {
+pub fn filled(machine: &Machine) -> SqliteStore {
     for n in 1..=6 {
         assert_eq!(machine.run(&["new", &format!("task {n}")]).code, 0);
     }

@@ -15,7 +15,7 @@ fn control(key: &str, value: String) -> Op {
 }
 
 /// One of each kind that there is; the factory is down, and a command waits for it.
-fn with_each_kind() -> Machine {
+pub fn with_each_kind() -> Machine {
     let machine = Machine::with_project();
     for n in 1..=3 {
         assert_eq!(machine.run(&["new", &format!("task {n}")]).code, 0);

@@ -9,7 +9,7 @@ use windlass_core::time::Millis;
 
 use crate::commands::agents;
 use crate::out::Style;
-use crate::text::{age, counted, from_now, table};
+use crate::text::{age, counted, fits, fold, from_now, table, table_without};
 use crate::view::{InboxItem, Status, TaskLine};
 
 pub fn words(style: Style, view: &Status) -> String {
@@ -39,7 +39,7 @@ pub fn words(style: Style, view: &Status) -> String {
     }
     ready(&mut out, style, view);
     today(&mut out, style, view);
-    out
+    fold(style, &out)
 }
 
 fn ready(out: &mut String, style: Style, view: &Status) {
@@ -86,19 +86,18 @@ fn needs(out: &mut String, style: Style, view: &Status, now: Millis) {
     }
     let heading = style.red(&format!("NEEDS YOU {}", view.inbox.len()));
     writeln!(out, "{heading}          -> windlass inbox").expect("a String takes all");
-    let row = |item: &InboxItem| {
-        vec![
+    let elsewhere = ["queue", "alarm", "config"];
+    let items = view.inbox.iter().filter(|item| !elsewhere.contains(&item.kind));
+    let row = |item: &InboxItem| Row {
+        head: vec![
             item.issue.map_or_else(String::new, |issue| format!("#{issue}")),
             one_line(&item.title, 40),
             item.since.map_or_else(String::new, |since| age(now, since.0)),
             item.kind.to_owned(),
-            one_line(&item.text, 60),
-            format!("-> {}", item.next),
-        ]
+        ],
+        rest: vec![one_line(&item.text, 60), format!("-> {}", item.next)],
     };
-    let elsewhere = ["queue", "alarm", "config"];
-    let items = view.inbox.iter().filter(|item| !elsewhere.contains(&item.kind));
-    out.push_str(&table(style, "  ", &items.map(row).collect::<Vec<_>>()));
+    rows(out, style, &items.map(row).collect::<Vec<_>>(), &[2, 1]);
 }
 
 fn today(out: &mut String, style: Style, view: &Status) {
@@ -207,16 +206,38 @@ fn section<'a>(
         let deadline = task.deadline.as_ref().map_or_else(String::new, |deadline| {
             format!("{} {}", deadline.what, from_now(now, deadline.at.0))
         });
-        vec![
+        let head = vec![
             task.light.map_or_else(|| " ".into(), |light| agents::sign(style, light)),
             format!("#{}", task.issue),
             one_line(&task.title, 40),
             task.session.clone(),
             age(now, task.since.0),
             task.state.clone(),
-            one_line(&task.says, 60),
-            deadline,
-        ]
+        ];
+        Row { head, rest: vec![one_line(&task.says, 60), deadline] }
     };
-    out.push_str(&table(style, "  ", &tasks.into_iter().map(row).collect::<Vec<_>>()));
+    rows(out, style, &tasks.into_iter().map(row).collect::<Vec<_>>(), &[3, 4, 2]);
+}
+
+/// What stands in columns, and what is said of it.
+struct Row {
+    head: Vec<String>,
+    rest: Vec<String>,
+}
+
+/// A line for each where the screen is wide enough; else what is said of it stands below, and of the columns the first
+/// ones of `spare` give way.
+fn rows(out: &mut String, style: Style, rows: &[Row], spare: &[usize]) {
+    let whole: Vec<Vec<String>> = rows.iter().map(|row| [&row.head[..], &row.rest].concat()).collect();
+    if fits(style, &table(style.fitting(Some(usize::MAX)), "  ", &whole)) {
+        out.push_str(&table(style, "  ", &whole));
+        return;
+    }
+    let heads: Vec<Vec<String>> = rows.iter().map(|row| row.head.clone()).collect();
+    for (head, row) in table_without(style, "  ", &heads, spare).lines().zip(rows) {
+        writeln!(out, "{head}").expect("a String takes all");
+        for said in row.rest.iter().filter(|said| !said.is_empty()) {
+            writeln!(out, "      {said}").expect("a String takes all");
+        }
+    }
 }
