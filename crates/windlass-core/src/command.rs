@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::IssueNumber;
+use crate::task::State;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
@@ -70,6 +71,15 @@ pub struct Typist {
     pub start_time: u64,
     /// Of which boot of the machine that is.
     pub boot: String,
+}
+
+/// Why an issue cannot be tried again, from where its newest task stands; none if it can.
+pub fn cannot_retry(newest: Option<&State>) -> Option<String> {
+    match newest {
+        Some(State::Abandoned { .. }) => None,
+        Some(state) => Some(format!("only an abandoned task can be retried, it is {}", state.name())),
+        None => Some("it has no task to retry".into()),
+    }
 }
 
 /// What became of a command.

@@ -1,9 +1,9 @@
 //! What people asked for: each command becomes an event, and gets an answer.
 
-use windlass_core::command::{Answer, Command};
+use windlass_core::command::{Answer, Command, cannot_retry};
 use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
-use windlass_core::task::{Event, State};
+use windlass_core::task::Event;
 use windlass_core::time::Millis;
 use windlass_store::{Op, PostedCommand, StoreError};
 
@@ -74,15 +74,12 @@ impl Heart {
     }
 
     fn retry(&mut self, now: Millis, issue: IssueNumber, by: String) -> Result<Answer, StoreError> {
-        let Some(task) = self.store.newest_task_of(issue)? else {
-            return Ok(Answer::Refused { why: format!("{issue}: it has no task to retry") });
+        let task = self.store.newest_task_of(issue)?.map(|task| task.value);
+        let refused = cannot_retry(task.as_ref().map(|task| &task.state));
+        let Some(task) = task.filter(|_| refused.is_none()) else {
+            return Ok(Answer::Refused { why: format!("{issue}: {}", refused.unwrap_or_default()) });
         };
-        let id: TaskId = task.value.id.clone();
-        if !matches!(task.value.state, State::Abandoned { .. }) {
-            let why =
-                format!("{issue}: only an abandoned task can be retried, it is {}", task.value.state.name());
-            return Ok(Answer::Refused { why });
-        }
+        let id: TaskId = task.id;
         self.recall(&id)?;
         self.book.happened(now, &id, &Event::RetryAsked { by });
         self.book.ended.remove(&issue);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use windlass_adapters::forge::Forge;
-use windlass_core::command::{Answer, Command};
+use windlass_core::command::{Answer, Command, cannot_retry};
 use windlass_core::id::IssueNumber;
 use windlass_store::Store;
 
@@ -57,6 +57,11 @@ pub enum Left {
 /// Leaves a command, and waits for the answer of a factory that is up.
 pub fn leave(project: &Project, command: &Command, patience: Duration) -> Result<Left, CliError> {
     let store = project.client()?;
+    if daemon::look(project.layout.state())? == Daemon::Down
+        && let Some(why) = never(&store, command)?
+    {
+        return Err(refused(&store, command.issue(), why)?);
+    }
     let id = store.post_command(command, project.user(), windlass_engine::now())?;
     project.knock()?;
     match daemon::look(project.layout.state())? {
@@ -67,6 +72,18 @@ pub fn leave(project: &Project, command: &Command, patience: Duration) -> Result
             None => Err(no_answer(id, patience)),
         },
     }
+}
+
+/// Why the factory will refuse it whenever it comes up; what was left for it before may still change things.
+fn never(store: &dyn Store, command: &Command) -> Result<Option<String>, CliError> {
+    let Command::Retry { issue } = command else { return Ok(None) };
+    let waiting = store.waiting_commands()?;
+    if waiting.iter().any(|posted| posted.command.issue() == Some(*issue)) {
+        return Ok(None);
+    }
+    let task = project::task_of(store, *issue)?;
+    let why = cannot_retry(task.as_ref().map(|task| &task.state));
+    Ok(why.map(|why| format!("{issue}: {why}")))
 }
 
 /// In words, as after "to".

@@ -9,6 +9,7 @@ use windlass_core::id::IssueNumber;
 use windlass_core::task::{AbandonReason, State};
 use windlass_engine::Factory;
 
+use super::why;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -79,12 +80,10 @@ fn unmarked(project: &Project, issue: &Issue) -> Result<Vec<String>, CliError> {
     let number = issue.number;
     let task = project::task_of(&project.reader()?, number)?;
     if let Some(task) = task.filter(|task| task.state.is_terminal()) {
-        return Err(CliError::new(
-            "ended",
-            Exit::WorkFailed,
-            format!("{number} has ended as {}", task.state.name()),
-        )
-        .next(format!("windlass retry {}", number.0)));
+        let title = format!("{number} has ended as {}", task.state.name());
+        let mut error = CliError::new("ended", Exit::WorkFailed, title);
+        error.next = why::of_task(&task, issue.open);
+        return Err(error);
     }
     if !issue.open {
         return Err(CliError::new("closed", Exit::WorkFailed, format!("{number} is closed"))

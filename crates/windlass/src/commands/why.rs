@@ -3,6 +3,8 @@
 mod next;
 mod queued;
 
+pub use next::of_task;
+
 use std::fmt::Write as _;
 
 use windlass_adapters::forge::{Forge, ForgeError};

@@ -12,7 +12,7 @@ use windlass_core::id::{BuildId, IssueNumber, Recipe, SessionId, Sha, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::policy::Policy;
 use windlass_core::session::{Identity, IdentityStatus, Role};
-use windlass_core::task::{self, BuildLane, Claim, State, Task};
+use windlass_core::task::{self, AbandonReason, BuildLane, Claim, State, Task};
 use windlass_core::time::Millis;
 use windlass_store::{Mode, Op, SqliteStore, Store, Write as Page};
 
@@ -213,6 +213,31 @@ fn why_has_the_decision_the_moves_and_the_way_on() {
     assert_eq!(machine.json(&["why", "7"])["waits_for"], json!([1, 5, 99]), "merged is not closed");
     drop(store);
     assert!(machine.run(&["why", "1"]).out.contains("windlass up"));
+}
+
+/// What is named as the way out must be one: a merged task is never taken up again.
+#[test]
+fn nobody_is_sent_to_retry_what_has_come_to_a_good_end() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let given_up = task(6, State::Abandoned { reason: AbandonReason::NoHumanAnswer });
+    save(&store, vec![Op::InsertTask { task: given_up, wake_at: None }]);
+    drop(store);
+    let why = machine.run(&["why", "5"]).out;
+    assert!(!why.contains("windlass retry") && why.contains("windlass close 5"), "{why}");
+    let plan = machine.run(&["plan"]).out;
+    assert!(!plan.contains("`windlass retry` starts it again"), "{plan}");
+    let run = machine.fails(&["run", "5"], "ended", 7);
+    assert!(!run.err.contains("windlass retry") && run.err.contains("windlass new"), "{}", run.err);
+    assert!(machine.fails(&["run", "6"], "ended", 7).err.contains("windlass retry 6"));
+    // The factory is down: what it can never do is refused at once, and nothing is left for it.
+    let merged = machine.fails(&["retry", "5"], "refused", 7);
+    assert!(merged.err.contains("only an abandoned task can be retried, it is MERGED"), "{}", merged.err);
+    machine.fails(&["retry", "1"], "refused", 7);
+    assert_eq!(machine.json(&["status"])["commands_waiting"], 0);
+    assert_eq!(machine.run(&["abandon", "1"]).code, 5);
+    assert_eq!(machine.run(&["retry", "1"]).code, 5, "what was left before may make it possible");
+    assert_eq!(machine.run(&["retry", "6"]).code, 5);
 }
 
 #[test]

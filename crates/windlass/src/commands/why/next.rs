@@ -38,7 +38,7 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
         (_, Some(entry)) => next.extend(super::queued::next(entry)),
         // No slot and no patience helps while everybody is held up.
         (Some(task), None) if situation.hold.is_some() && wants_to_start(&task.state) => {}
-        (Some(task), None) => next.push(of_task(task)),
+        (Some(task), None) => next.extend(of_task(task, situation.issue.open)),
         (None, None) => next.extend(of_issue(situation)),
     }
     next
@@ -57,9 +57,10 @@ fn remedy(hold: Hold) -> &'static str {
     }
 }
 
-fn of_task(task: &Task) -> String {
+/// What can be done about an issue from where its task stands; only abandoned work is ever taken up again.
+pub fn of_task(task: &Task, open: bool) -> Vec<String> {
     let n = task.issue.0;
-    match &task.state {
+    let way = match &task.state {
         State::Dispatched | State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => {
             format!("wait, or watch it: windlass logs -f {n}")
         }
@@ -71,10 +72,24 @@ fn of_task(task: &Task) -> String {
         State::AwaitingHuman { .. } => format!("answer it: windlass tell {n} \"…\""),
         State::Limited { .. } => "wait for the provider".into(),
         State::Queued { .. } => "wait for its turn: windlass queue".into(),
-        State::Merged { .. } => "nothing, it is on main".into(),
-        State::Closed { .. } => "nothing, it is done".into(),
-        State::Abandoned { .. } => format!("try again: windlass retry {n}"),
+        State::Merged { .. } => return done("it is on main", n, open),
+        State::Closed { .. } => return done("it is done", n, open),
+        State::Abandoned { .. } => {
+            let again = format!("try again: windlass retry {n}");
+            let close = open.then(|| format!("or let it be: windlass close {n}"));
+            return [again].into_iter().chain(close).collect();
+        }
+    };
+    vec![way]
+}
+
+fn done(how: &str, n: u64, open: bool) -> Vec<String> {
+    let mut next = vec![format!("nothing, {how}")];
+    if open {
+        next.push(format!("say that no more is wanted: windlass close {n}"));
+        next.push("what is missing is another issue: windlass new \"…\"".into());
     }
+    next
 }
 
 fn of_issue(situation: &Situation<'_>) -> Vec<String> {
