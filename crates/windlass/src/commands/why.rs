@@ -1,5 +1,6 @@
 //! `windlass why`: why an issue is where it is, and what would bring it on.
 
+mod crashes;
 mod next;
 mod queued;
 
@@ -12,12 +13,13 @@ use windlass_core::deps::{self, Dependencies};
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Fact, FactoryFact};
+use windlass_core::schedule::Skip;
 use windlass_core::text::one_line;
 use windlass_core::time::Millis;
 use windlass_store::{EventQuery, LoggedEvent, Store};
 
 use super::agents;
-use crate::backlog;
+use crate::backlog::{self, Backlog};
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -57,10 +59,17 @@ pub fn look_with(project: &Project, number: IssueNumber, daemon: Daemon) -> Resu
     let decision = store.decision(number)?;
     let waits_for = open_dependencies(&forge, &issue)?;
     let queue = queued::entry(project, &store, task.as_ref())?;
+    let skip = match &task {
+        Some(_) => None,
+        None => {
+            Backlog::look(project, &store, windlass_engine::now(), None)?.decision.skipped.remove(&number)
+        }
+    };
     let situation = next::Situation {
         issue: &issue,
         task: task.as_ref(),
         waits_for: &waits_for,
+        skip: skip.as_ref(),
         daemon,
         hold: backlog::hold(project, &store)?,
         labels: &project.config.labels,
@@ -80,7 +89,9 @@ pub fn look_with(project: &Project, number: IssueNumber, daemon: Daemon) -> Resu
         decided_at: decision.as_ref().map(|decision| Stamp(decision.at)),
         decision: decision.map(|decision| decision.text),
         waits_for: waits_for.iter().map(|issue| issue.0).collect(),
+        held: skip.as_ref().map(Skip::sentence),
         moves: moves(&store, number)?,
+        crashes: crashes::of(&store, number, task.as_ref())?,
         queue,
         next,
     })
@@ -144,12 +155,18 @@ pub fn words(style: Style, now: Millis, view: &Why) -> String {
     if let (Some(decision), Some(at)) = (&view.decision, view.decided_at) {
         line("decision", &format!("{} ({} ago)", one_line(decision, 300), age(now, at.0)));
     }
+    if let Some(held) = &view.held {
+        line("held", held);
+    }
     if !view.waits_for.is_empty() {
         let numbers: Vec<String> = view.waits_for.iter().map(|issue| format!("#{issue}")).collect();
         line("waits for", &numbers.join(" "));
     }
     for (key, text) in view.queue.iter().flat_map(|entry| queued::lines(now, entry)) {
         line(key, &text);
+    }
+    for crash in &view.crashes {
+        line("crash", &crashes::line(crash));
     }
     for moved in &view.moves {
         line("moved", &format!("{}  {} -> {} ({})", clock(moved.at.0), moved.from, moved.to, moved.reason));

@@ -48,7 +48,7 @@ pub use status::{
     BacklogView, ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working,
 };
 pub use task::{TaskLine, TaskView};
-pub use why::{Moved, SCHEMA as WHY_SCHEMA, Why};
+pub use why::{CrashView, Moved, SCHEMA as WHY_SCHEMA, Why};
 
 /// A point in time as RFC 3339 has it, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

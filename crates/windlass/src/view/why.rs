@@ -18,12 +18,16 @@ pub struct Why {
     /// What the scheduler decided last about the issue.
     pub decision: Option<String>,
     pub decided_at: Option<Stamp>,
+    /// Why nobody takes it at this moment; none if somebody has, or is about to.
+    pub held: Option<String>,
     /// Issues that it waits for and that are open.
     pub waits_for: Vec<u64>,
     /// How it stands in the merge queue, if it is there.
     pub queue: Option<QueueEntry>,
     /// Newest first.
     pub moves: Vec<Moved>,
+    /// Sessions that were lost in the middle of their turn, the last first.
+    pub crashes: Vec<CrashView>,
     /// What would bring it on.
     pub next: Vec<String>,
 }
@@ -35,4 +39,14 @@ pub struct Moved {
     pub to: String,
     pub reason: String,
     pub session: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CrashView {
+    pub at: Stamp,
+    pub session: String,
+    /// In words.
+    pub how: String,
+    /// The session that goes on with its work.
+    pub successor: Option<String>,
 }

@@ -206,6 +206,17 @@ fn why_has_the_decision_the_moves_and_the_way_on() {
     let store = filled(&machine);
     let view = machine.json(&["why", "6"]);
     assert_eq!(view["decision"], "all 3 slots are in use");
+    let free = ["why", "6", "--set", "guards.min_free_memory_mb=0", "--set", "guards.min_free_disk_mb=0"];
+    let of = |more: &[&str]| machine.json(&[&free, more].concat());
+    assert_eq!((&of(&[])["held"], &of(&[])["next"]), (&json!(null), &json!(["wait: it is taken next"])));
+    let full = of(&["--set", "dispatch.parallel=1"]);
+    assert_eq!(full["held"], "all 1 slots are in use");
+    assert_eq!(full["next"], json!(["wait: it is taken when a slot is free"]));
+    let open = of(&["--set", "dispatch.max_open_changes=1"]);
+    assert!(open["next"][0].as_str().unwrap().contains("max_open_changes"), "{open}");
+    let low = machine.json(&["why", "6", "--set", "guards.min_free_memory_mb=999999999"]);
+    assert!(low["held"].as_str().unwrap().contains("999999999 MB are wanted"), "{low}");
+    assert!(!low["next"].to_string().contains("wait"), "no patience frees memory: {low}");
     let view = machine.json(&["why", "1"]);
     assert_eq!((&view["moves"][0]["to"], &view["task"]["state"]), (&json!("RUNNING"), &json!("RUNNING")));
     assert!(machine.run(&["why", "2"]).out.contains("windlass tell 2"));

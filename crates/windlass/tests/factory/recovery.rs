@@ -36,7 +36,12 @@ fn a_killed_agent_or_shim_has_a_successor_that_knows() {
         assert_eq!(works.git(&["show", &format!("main:half-{issue}")]), "half");
         assert_eq!(works.git(&["show", &format!("main:loose-{issue}")]), "open", "the workspace is the same");
         assert_eq!(works.show(issue)["task"]["restarts"], 1);
+        let crash = works.machine.json(&["why", &issue.to_string()])["crashes"][0].clone();
+        let who = [&crash["session"], &crash["successor"]].map(|name| name.as_str().unwrap().to_owned());
+        assert_eq!(who, [format!("dev-{issue}.1-1"), format!("dev-{issue}.1-2")]);
     }
+    let why = works.must(&["why", "1"]);
+    assert!(why.contains("dev-1.1-1 was killed by signal 9; dev-1.1-2 went on"), "{why}");
     works.down();
 }
 

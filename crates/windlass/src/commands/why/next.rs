@@ -2,7 +2,7 @@
 
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
-use windlass_core::schedule::Hold;
+use windlass_core::schedule::{Hold, Skip};
 use windlass_core::task::{State, Task};
 
 use crate::config::Labels;
@@ -15,6 +15,8 @@ pub struct Situation<'a> {
     pub issue: &'a Issue,
     pub task: Option<&'a Task>,
     pub waits_for: &'a [IssueNumber],
+    /// Why the scheduler would not take it at this moment.
+    pub skip: Option<&'a Skip>,
     pub daemon: Daemon,
     /// Why nothing may be started at all.
     pub hold: Option<Hold>,
@@ -114,7 +116,26 @@ fn of_issue(situation: &Situation<'_>) -> Vec<String> {
             .map(|other| format!("{other} must be closed first: windlass why {}", other.0)),
     );
     if next.is_empty() && situation.hold.is_none() {
-        next.push("wait: it is taken when a slot is free".into());
+        next.push(match situation.skip {
+            Some(Skip::TooManyOpenChanges { .. }) => {
+                "wait until an open change has landed; more of them: `max_open_changes` in [dispatch]".into()
+            }
+            Some(Skip::NoSlot { .. }) => "wait: it is taken when a slot is free".into(),
+            Some(
+                skip @ (Skip::NotInBacklog
+                | Skip::Blocked
+                | Skip::Underspecified
+                | Skip::AbandonAsked
+                | Skip::Ended
+                | Skip::WaitsFor(_)
+                | Skip::WaitsLong { .. }
+                | Skip::MissingDependency(_)
+                | Skip::Circle(_)
+                | Skip::TooManyDependencies(_)
+                | Skip::Held(_)),
+            ) => format!("change this first: {}", skip.sentence()),
+            None => "wait: it is taken next".into(),
+        });
     }
     next
 }
