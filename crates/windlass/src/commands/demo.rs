@@ -13,9 +13,13 @@ use crate::demo::{check, project as sample};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{Project, state_root};
+use crate::text::counted;
 
 /// Longer than it takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What the configuration of every demo begins with, and of nothing else.
+const MARK: &str = "# The demo's own settings";
 
 /// Watch real issues become real merges on a sample repository, without any set-up
 #[derive(Debug, clap::Args)]
@@ -25,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
   windlass demo --yes --json ends with one object for programs
   windlass demo --in todo    makes the project in the folder todo
   windlass demo --clean      removes what earlier demos left
+  windlass demo --clean --in todo    removes the one in the folder todo
 
 Kill it at any moment and go on with `windlass up` in its folder.")]
 pub struct Args {
@@ -34,8 +39,8 @@ pub struct Args {
     /// Where to make the project; a new folder below the state folder if not given
     #[arg(long = "in", value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Remove the projects and states of earlier demos
-    #[arg(long, conflicts_with_all = ["yes", "folder"])]
+    /// Remove the projects and states of earlier demos; with --in, only the one there
+    #[arg(long, conflicts_with = "yes")]
     clean: bool,
     /// Milliseconds between two acts of the scripted agent
     #[arg(long, value_name = "MS", default_value_t = 60)]
@@ -44,7 +49,7 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     if args.clean {
-        return clean(context);
+        return clean(context, args.folder.as_deref());
     }
     let folder = folder(context, args)?;
     let project = prepare(context, &folder, args.pace, &ISSUES)?;
@@ -61,7 +66,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let ended = daemon.join().unwrap_or(Ok(()));
     let watched = watched?;
     ended?;
-    let report = check::report(&project, &watched)?;
+    let away = match &args.folder {
+        Some(_) => format!("windlass demo --clean --in {}", project.root.display()),
+        None => "windlass demo --clean".into(),
+    };
+    let report = check::report(&project, &watched, away)?;
     context.out.show(&report, |style| report.words(style))?;
     Ok(report.exit())
 }
@@ -115,7 +124,7 @@ pub fn prepare(
 
 fn config(pace: u64) -> String {
     format!(
-        "# The demo's own settings; a project of yours needs the same three sections.\n\
+        "{MARK}; a project of yours needs the same three sections.\n\
          name = \"todo\"\nbranch = \"main\"\n\n\
          [ci]\ncommand = \"sh tests/run.sh\"\n\n\
          [agent.dev]\nkind = \"demo\"\nenv = {{ WINDLASS_DEMO_PACE_MS = \"{pace}\" }}\n\n\
@@ -123,12 +132,23 @@ fn config(pace: u64) -> String {
     )
 }
 
-fn clean(context: &mut Context) -> Result<Exit, CliError> {
-    let demos = demos(context)?;
+fn clean(context: &mut Context, given: Option<&Path>) -> Result<Exit, CliError> {
+    let removed = match given {
+        Some(folder) => {
+            clean_one(context, &context.around.cwd.join(folder))?;
+            1
+        }
+        None => clean_all(context)?,
+    };
+    let view = crate::view::Reply::new(format!("removed {}", counted(removed, "demo", "demos")), None);
+    context.out.show(&view, |_| format!("{}\n", view.what))?;
+    Ok(Exit::Ok)
+}
+
+fn clean_all(context: &mut Context) -> Result<usize, CliError> {
     let mut removed = 0;
-    for entry in std::fs::read_dir(&demos).into_iter().flatten().flatten() {
-        let folder = entry.path().join("todo");
-        context.globals.dir = Some(folder.clone());
+    for entry in std::fs::read_dir(demos(context)?).into_iter().flatten().flatten() {
+        context.globals.dir = Some(entry.path().join("todo"));
         if let Ok(project) = Project::find(context) {
             super::down::end(&project, super::down::PATIENCE)?;
             remove(project.layout.state())?;
@@ -136,9 +156,22 @@ fn clean(context: &mut Context) -> Result<Exit, CliError> {
         remove(&entry.path())?;
         removed += 1;
     }
-    let view = crate::view::Reply::new(format!("removed {removed} demos"), None);
-    context.out.show(&view, |_| format!("{}\n", view.what))?;
-    Ok(Exit::Ok)
+    Ok(removed)
+}
+
+/// A folder that a person has named is removed only if a demo has made it.
+fn clean_one(context: &mut Context, folder: &Path) -> Result<(), CliError> {
+    let config = std::fs::read_to_string(folder.join(crate::config::FILE)).unwrap_or_default();
+    if !config.starts_with(MARK) {
+        let title = format!("`{}` is no demo", folder.display());
+        return Err(CliError::new("not-a-demo", Exit::Usage, title)
+            .next("windlass demo --clean    removes the demos that chose their own folder"));
+    }
+    context.globals.dir = Some(folder.to_owned());
+    let project = Project::find(context)?;
+    super::down::end(&project, super::down::PATIENCE)?;
+    remove(project.layout.state())?;
+    remove(&project.root)
 }
 
 fn remove(path: &Path) -> Result<(), CliError> {

@@ -36,6 +36,8 @@ pub struct DemoReport {
     pub first_merge_ms: Option<u64>,
     pub total_ms: u64,
     pub issues: Vec<IssueEnd>,
+    /// The command that removes it all.
+    pub away: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,7 +49,7 @@ pub struct IssueEnd {
     pub expected: bool,
 }
 
-pub fn report(project: &Project, watched: &Watched) -> Result<DemoReport, CliError> {
+pub fn report(project: &Project, watched: &Watched, away: String) -> Result<DemoReport, CliError> {
     let store = project.reader()?;
     let issues = ends(&store)?;
     let count = |state: &str| issues.iter().filter(|issue| issue.state == state).count() as u64;
@@ -68,6 +70,7 @@ pub fn report(project: &Project, watched: &Watched) -> Result<DemoReport, CliErr
         first_merge_ms: watched.first_merge.map(millis),
         total_ms: millis(watched.total),
         issues,
+        away,
     })
 }
 
@@ -125,7 +128,7 @@ impl DemoReport {
              first merge after {first}, all after {}\n\n\
              look   git --git-dir {} log --graph --oneline main\n       \
              windlass -C {} events    and    windlass -C {} show 3\n\
-             away   windlass demo --clean\n",
+             away   {}\n",
             self.merged,
             self.abandoned,
             self.closed,
@@ -134,6 +137,7 @@ impl DemoReport {
             self.repository,
             self.folder,
             self.folder,
+            self.away,
         )
     }
 }

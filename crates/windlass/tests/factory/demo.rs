@@ -119,6 +119,23 @@ fn the_users_checkout_is_never_touched() {
     assert_eq!(demo.machine.git(&["-C", at, "rev-list", "--all", "--count"]).trim(), "1");
 }
 
+/// The command that it names takes it all away, and nothing else.
+#[test]
+fn a_demo_in_a_folder_of_its_users_choice_goes_away_as_it_says() {
+    let demo = demo();
+    let machine = &demo.machine;
+    let away = demo.report["away"].as_str().unwrap().to_owned();
+    let states = || std::fs::read_dir(machine.path("state/windlass")).unwrap().count();
+    assert_eq!(states(), 1);
+    machine.write("mine/windlass.toml", "name = \"mine\"\n");
+    machine.fails(&["demo", "--clean", "--in", "mine"], "not-a-demo", 2);
+    assert!(machine.repo().join("mine/windlass.toml").is_file());
+    let args: Vec<&str> = away.split(' ').skip(1).collect();
+    assert_eq!(machine.run(&args).out, "removed 1 demo\n", "{away}");
+    assert!(!machine.repo().join("todo").exists());
+    assert_eq!(states(), 0, "its state is gone as well");
+}
+
 fn events(demo: &Demo) -> Vec<Value> {
     let folder = demo.report["folder"].as_str().unwrap();
     let ran = demo.machine.run(&["-C", folder, "events", "--json"]);
