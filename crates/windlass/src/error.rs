@@ -4,7 +4,7 @@ mod from;
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -31,7 +31,16 @@ impl CliError {
 
     /// A file that could not be read or written.
     pub fn io(tried: &str, path: &std::path::Path, source: std::io::Error) -> Self {
-        Self::new("io", Exit::Failed, format!("cannot {tried} `{}`", path.display())).because(source)
+        let way = match source.kind() {
+            ErrorKind::NotFound => "check the path",
+            ErrorKind::PermissionDenied => "check who may use it: ls -ld",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk",
+            // The kinds are the system's, and many.
+            _ => "check the disk and the path",
+        };
+        Self::new("io", Exit::Failed, format!("cannot {tried} `{}`", path.display()))
+            .because(source)
+            .next(way)
     }
 
     #[must_use]

@@ -84,7 +84,8 @@ impl Out {
     /// For output that is no view: a program for views has nothing to work on.
     pub fn must_be_whole(&self) -> Result<(), CliError> {
         match self.form {
-            Form::Filtered(_) => Err(CliError::new("usage", Exit::Usage, "--jq has nothing to work on here")),
+            Form::Filtered(_) => Err(CliError::new("usage", Exit::Usage, "--jq has nothing to work on here")
+                .next("leave --jq out, or send the output through jq")),
             Form::Json | Form::Words => Ok(()),
         }
     }

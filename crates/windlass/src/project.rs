@@ -270,6 +270,7 @@ pub fn folder(context: &Context) -> Result<PathBuf, CliError> {
     let no_folder = |source| {
         CliError::new("no-folder", Exit::NotFound, format!("there is no folder `{}`", asked.display()))
             .because(source)
+            .next("name one that is there: windlass -C FOLDER …")
     };
     let found = asked.canonicalize().map_err(no_folder)?;
     if !found.is_dir() {
@@ -277,7 +278,8 @@ pub fn folder(context: &Context) -> Result<PathBuf, CliError> {
             "no-folder",
             Exit::NotFound,
             format!("`{}` is not a folder", asked.display()),
-        ));
+        )
+        .next("name a folder: windlass -C FOLDER …"));
     }
     Ok(found)
 }

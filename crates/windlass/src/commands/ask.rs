@@ -129,7 +129,7 @@ fn refused(store: &dyn Store, issue: Option<IssueNumber>, why: String) -> Result
     let error = CliError::new(code, exit, "the factory refuses").why(why);
     Ok(match issue {
         Some(issue) => error.next(format!("windlass why {}", issue.0)),
-        None => error,
+        None => error.next("windlass status"),
     })
 }
 

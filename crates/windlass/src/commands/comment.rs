@@ -22,7 +22,8 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     if args.text.trim().is_empty() {
-        return Err(CliError::new("invalid", Exit::Usage, "there is nothing to write"));
+        return Err(CliError::new("invalid", Exit::Usage, "there is nothing to write")
+            .next(format!("windlass comment {} \"…\"", args.issue)));
     }
     let project = Project::find(context)?;
     project.forge()?.issue(IssueNumber(args.issue))?;

@@ -103,7 +103,8 @@ fn of_output(name: &str) -> Result<serde_json::Value, CliError> {
     }
     let names: Vec<&str> = all.keys().map(|full| short(full)).collect();
     Err(CliError::new("not-found", Exit::NotFound, format!("there is no output `{name}`"))
-        .why(format!("known are {}", names.join(", "))))
+        .why(format!("known are {}", names.join(", ")))
+        .next("windlass config schema --output status"))
 }
 
 fn short(full: &str) -> &str {

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
-use crate::text::table;
+use crate::text::{counted, table};
 use crate::view::{Check, CheckResult, Doctor, Stamp};
 
 /// Check all that the factory needs, and take one made-up issue from end to end
@@ -85,6 +85,7 @@ fn words(style: Style, view: &Doctor) -> String {
         vec![word, check.name.to_owned(), windlass_core::text::one_line(&says, 500)]
     };
     let rows: Vec<Vec<String>> = view.checks.iter().map(row).collect();
-    let sum = format!("{} ok · {} warnings · {} failures", view.ok, view.warnings, view.failures);
+    let warnings = counted(view.warnings, "warning", "warnings");
+    let sum = format!("{} ok · {warnings} · {}", view.ok, counted(view.failures, "failure", "failures"));
     format!("{}{sum}\n", table(style, "", &rows))
 }

@@ -34,7 +34,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let path = context.around.cwd.join(&args.file);
-        Box::new(BufReader::new(File::open(&path).map_err(|source| CliError::io("open", &path, source))?))
+        Box::new(BufReader::new(File::open(&path).map_err(|source| cannot_open(&path, source))?))
     };
     if let Some(exit) = context.would(format!("read {}", args.file.display()), None)? {
         return Ok(exit);
@@ -44,4 +44,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let view = Reply::new(format!("{rows} records were read"), None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;
     Ok(Exit::Ok)
+}
+
+fn cannot_open(path: &Path, source: std::io::Error) -> CliError {
+    let missing = source.kind() == std::io::ErrorKind::NotFound;
+    let mut error = CliError::io("open", path, source);
+    if missing {
+        (error.code, error.exit) = ("not-found", Exit::NotFound);
+    }
+    error.next("windlass export FILE    in the other project writes one")
 }

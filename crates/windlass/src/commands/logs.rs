@@ -255,6 +255,9 @@ impl Source {
 
     fn begin(&mut self, args: &Args, out: &mut Out) -> Result<(), CliError> {
         let lines = self.tail.last(args.tail)?;
+        if lines.is_empty() && args.tail > 0 {
+            out.talk(&format!("{} has said nothing yet", self.name));
+        }
         self.print(args, &lines, out)
     }
 

@@ -78,10 +78,12 @@ fn read(context: &Context, file: &Path) -> Result<String, CliError> {
     match done {
         Ok(_) => Ok(text),
         Err(source) if source.kind() == std::io::ErrorKind::InvalidData => {
-            Err(CliError::new("invalid", Exit::Usage, "the text is not valid UTF-8"))
+            Err(CliError::new("invalid", Exit::Usage, "the text is not valid UTF-8")
+                .next("iconv -t UTF-8    makes it so"))
         }
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            Err(CliError::new("not-found", Exit::NotFound, format!("there is no file `{}`", file.display())))
+            Err(CliError::new("not-found", Exit::NotFound, format!("there is no file `{}`", file.display()))
+                .next("name another one, or give the text with --body"))
         }
         Err(source) => Err(CliError::io("read", file, source)),
     }

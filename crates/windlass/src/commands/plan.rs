@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
-use crate::text::table;
+use crate::text::{counted, table};
 use crate::view::{PLAN_SCHEMA, Plan, PlanCost, PlanLine, Stamp};
 
 /// What an issue usually costs is read off those that ended this lately.
@@ -66,7 +66,7 @@ fn writes(project: &Project, taken: usize) -> Vec<String> {
     }
     let labels = &project.config.labels;
     vec![
-        format!("{taken} branches in `{}`", project.layout.repository().display()),
+        format!("{} in `{}`", counted(taken, "branch", "branches"), project.layout.repository().display()),
         format!(
             "labels such as `{}`, comments, and a change for each in the embedded forge",
             labels.in_progress
@@ -111,7 +111,9 @@ fn words(style: Style, view: &Plan) -> String {
     }
     let cap = usd(view.cost.cap_per_issue_micro_usd);
     let usual = match view.cost.usual_micro_usd {
-        Some(usual) => format!("${:.2} is usual, over {} issues", usd(usual), view.cost.ended),
+        Some(usual) => {
+            format!("${:.2} is usual, over {}", usd(usual), counted(view.cost.ended, "issue", "issues"))
+        }
         None => "nothing has ended yet, so nothing is known".into(),
     };
     writeln!(out, "{} {usual}; an issue is abandoned at ${cap:.2}", style.bold("cost"))

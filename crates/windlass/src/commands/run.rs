@@ -46,7 +46,8 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let interrupt = args.watch.then(|| Interrupt::listen(context)).transpose()?;
     if interrupt.is_none() && context.globals.timeout.is_some() {
-        return Err(CliError::new("usage", Exit::Usage, "without --watch there is nothing to wait for"));
+        return Err(CliError::new("usage", Exit::Usage, "without --watch there is nothing to wait for")
+            .next(format!("windlass run {} --watch --timeout 30m", args.issue)));
     }
     let project = Project::find(context)?;
     let number = IssueNumber(args.issue);

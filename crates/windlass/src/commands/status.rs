@@ -13,6 +13,7 @@ use windlass_store::{EventQuery, Store, UsageQuery};
 
 use super::agents;
 use crate::backlog::Backlog;
+use crate::config::ProjectFile;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -118,7 +119,11 @@ fn newest(store: &dyn Store, kinds: &[&str]) -> Result<Option<Millis>, CliError>
 fn config(project: &Project, store: &dyn Store) -> Result<ConfigState, CliError> {
     let stored = store.control(CONFIG_TROUBLE)?;
     let trouble: ConfigTrouble = stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    Ok(ConfigState { refused: trouble.refused, waiting: trouble.waiting, note: project.loaded.file.note() })
+    let file = &project.loaded.file;
+    // What is wrong with it is said once.
+    let is_said = trouble.refused.is_some() && matches!(file, ProjectFile::NotValid { .. });
+    let note = if is_said { None } else { file.note() };
+    Ok(ConfigState { refused: trouble.refused, waiting: trouble.waiting, note })
 }
 
 fn look_at_daemon(project: &Project, store: &dyn Store, seen: Daemon) -> Result<DaemonView, CliError> {

@@ -21,7 +21,8 @@ pub struct Args {
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     if args.text.trim().is_empty() {
-        return Err(CliError::new("invalid", Exit::Usage, "there is nothing to say"));
+        return Err(CliError::new("invalid", Exit::Usage, "there is nothing to say")
+            .next(format!("windlass tell {} \"…\"", args.issue)));
     }
     ask::ask(context, &Command::Tell { issue: IssueNumber(args.issue), text: args.text.clone() })
 }

@@ -32,7 +32,7 @@ pub use host::is_limit;
 pub use layers::{Layered, Valued};
 pub use schema::file as file_schema;
 pub use settings::{Place, changes_at_once};
-pub use source::{Loaded, Sources};
+pub use source::{Loaded, ProjectFile, Sources};
 pub use template::{AgentChoice, Choices};
 
 pub const FILE: &str = "windlass.toml";

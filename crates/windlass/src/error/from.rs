@@ -60,13 +60,21 @@ impl From<ForgeError> for CliError {
         let title = error.to_string();
         match &error {
             ForgeError::NotFound(Subject::Issue(number)) => no_issue(*number),
-            ForgeError::NotFound(Subject::Change(_)) => Self::new("not-found", Exit::NotFound, title),
-            ForgeError::Invalid { .. } => Self::new("invalid", Exit::Usage, title),
+            ForgeError::NotFound(Subject::Change(_)) => {
+                Self::new("not-found", Exit::NotFound, title).next("windlass issues --all")
+            }
+            ForgeError::Invalid { what, .. } => {
+                Self::new("invalid", Exit::Usage, title).next(format!("change {what} and try again"))
+            }
             ForgeError::Refused { .. } => {
                 with_cause(Self::new("forge-refused", Exit::Authentication, title), &error)
             }
-            ForgeError::Limited { .. } => Self::new("forge-limited", Exit::Limit, title),
-            ForgeError::Conflict { .. } => Self::new("forge-conflict", Exit::Failed, title),
+            ForgeError::Limited { retry_after, .. } => {
+                Self::new("forge-limited", Exit::Limit, title).next(format!("try again in {retry_after}"))
+            }
+            ForgeError::Conflict { .. } => {
+                Self::new("forge-conflict", Exit::Failed, title).next("look again, and try again")
+            }
             ForgeError::Unreachable { .. } | ForgeError::Broken { .. } => {
                 with_cause(Self::new("forge", Exit::Failed, title), &error)
             }

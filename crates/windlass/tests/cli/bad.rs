@@ -132,6 +132,29 @@ fn flags_that_contradict_each_other_are_a_wrong_command_line() {
     }
 }
 
+/// Every error names a way out; `fails` asks for it.
+#[test]
+fn what_is_empty_or_not_there_has_a_way_out() {
+    let machine = Machine::with_project();
+    assert_eq!(machine.run(&["new", "something"]).code, 0);
+    for (args, code, exit) in [
+        (&["new", ""][..], "invalid", 2),
+        (&["new", "x", "--label", ""], "invalid", 2),
+        (&["new", "x", "--body-file", "nowhere"], "not-found", 3),
+        (&["tell", "1", ""], "invalid", 2),
+        (&["comment", "1", ""], "invalid", 2),
+        (&["-C", "/nonexist", "status"], "no-folder", 3),
+        (&["-C", "windlass.toml", "status"], "no-folder", 3),
+        (&["import", "/nonexist"], "not-found", 3),
+        (&["export", "/nonexist/x"], "io", 1),
+        (&["config", "schema", "--output", "nope"], "not-found", 3),
+        (&["run", "1", "--timeout", "1s"], "usage", 2),
+    ] {
+        let ran = machine.fails(args, code, exit);
+        assert!(ran.err.contains("\n  next  "), "{args:?}: {}", ran.err);
+    }
+}
+
 #[test]
 fn a_closed_stdout_and_a_narrow_terminal_are_no_reason_to_fall_over() {
     let machine = Machine::with_project();

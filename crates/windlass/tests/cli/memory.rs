@@ -261,6 +261,9 @@ fn builds_and_transcripts_are_shown() {
         (&json!("failed"), &json!(["test_x"]))
     );
     assert_eq!(view["task"]["state"], "AWAITING_CI");
+    let silent = machine.run(&["logs", "1"]);
+    assert_eq!((silent.code, silent.out.as_str()), (0, ""), "{silent:?}");
+    assert_eq!(silent.err, "dev-1.1-1 has said nothing yet\n");
     write(&machine.state().join("builds/b-1/log"), "compiling\n\u{1b}[31mred\n");
     assert_eq!(machine.run(&["logs", "--ci", "3"]).out, "compiling\n[31mred\n");
     assert!(machine.run(&["logs", "--ci", "--raw", "3"]).out.contains('\u{1b}'));

@@ -133,7 +133,8 @@ impl Machine {
         assert_eq!((json.code, json.out.as_str()), (exit, ""), "{args:?}");
         assert_eq!(problem["type"], format!("urn:windlass:err:{code}"), "{args:?}");
         assert_eq!((&problem["code"], &problem["exit_code"]), (&code.into(), &exit.into()), "{args:?}");
-        assert!(!problem["title"].as_str().unwrap().is_empty() && problem["next"].is_array(), "{problem}");
+        assert!(!problem["title"].as_str().unwrap().is_empty(), "{problem}");
+        assert!(!problem["next"].as_array().unwrap().is_empty(), "no way out of {problem}");
         ran
     }
 }

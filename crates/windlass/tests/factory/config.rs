@@ -57,6 +57,7 @@ fn status_says_that_an_edit_was_refused() {
         said.contains("CONFIG: the last good one holds") && said.contains("config.toml`, line 2"),
         "{said}"
     );
+    assert_eq!(said.matches("line 2").count(), 1, "it is said once: {said}");
     assert_eq!(works.machine.json(&["status"])["working"]["slots"], 12);
     works.must(&["queue"]);
     works.machine.fails(&["config", "check"], "config", 9);

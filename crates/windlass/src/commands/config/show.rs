@@ -39,7 +39,8 @@ pub fn one(context: &mut Context, key: &str) -> Result<(), CliError> {
 fn no_value(key: &str) -> CliError {
     let known: Vec<&str> = keys::KEYS.iter().map(|key| key.name.as_str()).collect();
     if known.contains(&key) {
-        return CliError::new("not-set", Exit::NotFound, format!("`{key}` is not set, and has no default"));
+        return CliError::new("not-set", Exit::NotFound, format!("`{key}` is not set, and has no default"))
+            .next("set it in `windlass.toml`, or for one command: --set KEY=VALUE");
     }
     let error = CliError::new("no-key", Exit::NotFound, format!("there is no key `{key}`"));
     match nearest(key, &known) {
