@@ -21,7 +21,7 @@ use crate::view::{Cost, CostLine, Stamp};
 #[command(after_long_help = "Examples:
   windlass cost                           by issue, all that is known
   windlass cost --by role --since 7d
-  windlass cost --by iteration            first turns beside later ones
+  windlass cost --by iteration            developers' later turns beside the first ones
   windlass cost --by day --json")]
 pub struct Args {
     /// What is added up
@@ -46,8 +46,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
     let since = args.since.map(|span| Millis(windlass_engine::now().0.saturating_sub(span.0)));
-    let usage = store.usage(&UsageQuery { issue: None, since })?;
-    let mut rows = sums::of(args.by, &usage);
+    // Which turn of its session a turn is shows only from the beginning.
+    let from = if args.by == By::Iteration { None } else { since };
+    let usage = store.usage(&UsageQuery { issue: None, since: from })?;
+    let mut rows = sums::of(args.by, &usage, since);
     if args.by == By::Issue {
         for row in &mut rows {
             let task = row.issue.map(windlass_core::id::IssueNumber);
@@ -55,7 +57,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
             row.title = task.map(|task| task.value.title);
         }
     }
-    let view = Cost::new(args.by.word(), since.map(Stamp), rows, sums::total(&usage));
+    let total = sums::together(&rows);
+    let view = Cost::new(args.by.word(), since.map(Stamp), rows, total);
     context.out.show(&view, |style| words(style, &view))?;
     if view.rows.is_empty() {
         context.out.talk("nothing was spent");
@@ -83,7 +86,9 @@ fn words(style: Style, view: &Cost) -> String {
     if view.rows.is_empty() {
         return String::new();
     }
-    let heading = [view.by, "TURNS", "IN(new)", "CACHE W", "CACHE R", "OUT", "HIT", "EST.$"];
+    let heading = [view.by, "TURNS", "IN(new)", "CACHE W", "CACHE R", "OUT", "HIT", "EST.$", "vs first"];
+    let compared = view.rows.iter().any(|row| row.vs_first_percent.is_some());
+    let heading = &heading[..if compared { 9 } else { 8 }];
     let mut rows = vec![heading.iter().map(|word| style.faint(&word.to_uppercase())).collect()];
     rows.extend(view.rows.iter().map(row));
     let total = CostLine { key: "all".into(), ..view.total.clone() };
@@ -102,6 +107,7 @@ fn row(line: &CostLine) -> Vec<String> {
         tokens(line.output),
         line.cache_hit_percent.map_or_else(|| "-".into(), |percent| format!("{percent}%")),
         format!("{:.2}", usd(line.cost_micro_usd)),
+        line.vs_first_percent.map_or_else(String::new, |percent| format!("{percent:+}%")),
     ]
 }
 

@@ -32,6 +32,8 @@ pub struct CostLine {
     /// Of all that was read, what came from the provider's cache.
     pub cache_hit_percent: Option<u64>,
     pub cost_micro_usd: u64,
+    /// Of a later turn: how much more or less it cost than the first turns of the same sessions, in percent.
+    pub vs_first_percent: Option<i64>,
 }
 
 impl Cost {

@@ -135,7 +135,22 @@ fn money_is_added_up_by_issue_role_day_and_turn() {
     assert_eq!(rows(&["--by", "role"]), [("dev".to_owned(), 4_500_000), ("review".to_owned(), 250_000)]);
     assert_eq!(
         rows(&["--by", "iteration"]),
-        [("turn   1".to_owned(), 4_250_000), ("turn   2".to_owned(), 500_000)]
+        [("turn   1".to_owned(), 4_000_000), ("turn   2".to_owned(), 500_000)],
+        "critics have no second turn, and do not count among the first"
+    );
+    let turns = machine.json(&["cost", "--by", "iteration"]);
+    let versus = |nth: usize| turns["rows"][nth]["vs_first_percent"].clone();
+    assert_eq!(
+        (versus(0), versus(1)),
+        (Value::Null, json!(-50)),
+        "against the first turn of the same session"
+    );
+    assert_eq!(turns["total"]["cost_micro_usd"], 4_500_000, "the sum of what is shown");
+    assert!(machine.run(&["cost", "--by", "iteration"]).out.contains("-50%"));
+    assert_eq!(
+        rows(&["--by", "iteration", "--since", "7d"]),
+        [("turn   1".to_owned(), 3_000_000), ("turn   2".to_owned(), 500_000)],
+        "a turn keeps its number when the first is older"
     );
     assert_eq!(rows(&["--by", "day"]).len(), 2);
     let view = machine.json(&["cost"]);
