@@ -77,6 +77,7 @@ pub struct Labels {
     pub blocked: String,
     pub underspecified: String,
     pub priority: String,
+    pub ignore_deps: String,
     pub needs_review: String,
     pub abandon: String,
 }
@@ -147,6 +148,7 @@ impl Default for Labels {
             blocked: "blocked".into(),
             underspecified: "underspecified".into(),
             priority: "priority".into(),
+            ignore_deps: "ignore-deps".into(),
             needs_review: "loop:needs-review".into(),
             abandon: "loop:abandon".into(),
         }

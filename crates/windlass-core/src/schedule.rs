@@ -208,6 +208,9 @@ fn skip(
     if ![&labels.backlog, &labels.priority, &labels.in_progress].iter().any(|label| issue.has_label(label)) {
         return Some(Skip::NotInBacklog);
     }
+    if issue.has_label(&labels.ignore_deps) {
+        return None;
+    }
     waits(policy, situation, issue, circles)
 }
 

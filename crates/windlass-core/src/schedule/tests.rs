@@ -180,6 +180,19 @@ fn labels_keep_an_issue_out() {
     assert_eq!(why, [&Skip::Blocked, &Skip::Underspecified, &Skip::AbandonAsked]);
 }
 
+#[test]
+fn a_label_takes_an_issue_before_what_it_depends_on() {
+    let issues = [
+        issue(1, &[], ""),
+        issue(2, &["backlog"], "Depends on #1"),
+        issue(3, &["backlog", "ignore-deps"], "Depends on #1 and #9"),
+        issue(4, &["ignore-deps"], "Depends on #1"),
+    ];
+    let decision = run(&Policy::default(), &issues, &[], &[], None);
+    assert_eq!(decision.take, [IssueNumber(3)]);
+    assert_eq!(decision.skipped[&IssueNumber(4)], Skip::NotInBacklog, "it does not mark work by itself");
+}
+
 proptest::proptest! {
     /// Whatever waits: never more at work than `parallel`, nothing taken twice, nothing decided twice.
     #[test]

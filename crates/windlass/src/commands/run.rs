@@ -33,7 +33,8 @@ another issue that must be closed first, and 6 for a label or a dependency that 
 Examples:
   windlass run 12                        before all others
   windlass run 12 --watch                in front of you
-  windlass run 12 --watch --timeout 30m"
+  windlass run 12 --watch --timeout 30m
+  windlass run 12 --ignore-deps          before what it depends on"
 )]
 pub struct Args {
     /// The issue's number
@@ -41,6 +42,9 @@ pub struct Args {
     /// Show how it goes until it has ended
     #[arg(long)]
     watch: bool,
+    /// Also if issues that it depends on are open
+    #[arg(long)]
+    ignore_deps: bool,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
@@ -52,7 +56,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let number = IssueNumber(args.issue);
     let issue = project.forge()?.issue(number)?;
-    let missing = unmarked(&project, &issue)?;
+    let missing = unmarked(&project, &issue, args.ignore_deps)?;
     let labels = if missing.is_empty() { String::new() } else { format!(", with {}", missing.join(", ")) };
     if let Some(exit) = context.would(format!("have {number} worked on next{labels}"), Some(args.issue))? {
         return Ok(exit);
@@ -77,7 +81,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 }
 
 /// The labels that it lacks to be work that comes first.
-fn unmarked(project: &Project, issue: &Issue) -> Result<Vec<String>, CliError> {
+fn unmarked(project: &Project, issue: &Issue, ignore_deps: bool) -> Result<Vec<String>, CliError> {
     let number = issue.number;
     let task = project::task_of(&project.reader()?, number)?;
     if let Some(task) = task.filter(|task| task.state.is_terminal()) {
@@ -92,7 +96,8 @@ fn unmarked(project: &Project, issue: &Issue) -> Result<Vec<String>, CliError> {
     }
     let labels = &project.config.labels;
     let wanted = [labels.backlog.as_str(), labels.priority.as_str()];
-    Ok(wanted.into_iter().filter(|label| !issue.has_label(label)).map(str::to_owned).collect())
+    let alone = ignore_deps.then_some(labels.ignore_deps.as_str());
+    Ok(wanted.into_iter().chain(alone).filter(|label| !issue.has_label(label)).map(str::to_owned).collect())
 }
 
 /// What holds it back otherwise stays, and is said by `why`.

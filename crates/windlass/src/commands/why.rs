@@ -57,7 +57,8 @@ pub fn look_with(project: &Project, number: IssueNumber, daemon: Daemon) -> Resu
     let issue = forge.issue(number)?;
     let task = project::task_of(&store, number)?;
     let decision = store.decision(number)?;
-    let waits_for = open_dependencies(&forge, &issue)?;
+    let waits = !issue.has_label(&project.config.labels.ignore_deps);
+    let waits_for = if waits { open_dependencies(&forge, &issue)? } else { Vec::new() };
     let queue = queued::entry(project, &store, task.as_ref())?;
     let skip = match &task {
         Some(_) => None,

@@ -155,6 +155,7 @@ pub struct Labels {
     pub blocked: String,
     pub underspecified: String,
     pub priority: String,
+    pub ignore_deps: String,
     pub needs_review: String,
     pub abandon: String,
 }
@@ -254,6 +255,7 @@ impl Default for Config {
                 blocked: labels.blocked,
                 underspecified: labels.underspecified,
                 priority: labels.priority,
+                ignore_deps: labels.ignore_deps,
                 needs_review: labels.needs_review,
                 abandon: labels.abandon,
             },

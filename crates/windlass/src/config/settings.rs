@@ -175,6 +175,7 @@ impl Config {
             blocked: names.blocked,
             underspecified: names.underspecified,
             priority: names.priority,
+            ignore_deps: names.ignore_deps,
             needs_review: names.needs_review,
             abandon: names.abandon,
         }

@@ -119,6 +119,17 @@ fn neither_starts(works: &Works) {
 }
 
 #[test]
+fn a_person_may_have_an_issue_done_before_what_it_depends_on() {
+    let works = crew(&config("true", ""), APPROVES, &[READY]);
+    assert_eq!(works.new_issue("later", "Depends on #1"), 2);
+    refused(&works, &["2"], "waits", 8, "windlass run 2 --ignore-deps");
+    let view = works.machine.json(&["run", "2", "--watch", "--ignore-deps"]);
+    assert_eq!(view["state"], "MERGED", "{view}");
+    assert!(works.is_on_main(2) && !works.is_on_main(1));
+    works.must(&["down"]);
+}
+
+#[test]
 fn what_comes_to_a_stand_while_it_is_watched_is_let_go_with_the_reason() {
     let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";
     let mut works = crew(&config("false", ""), APPROVES, &[waits]);

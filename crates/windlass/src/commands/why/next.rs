@@ -115,6 +115,9 @@ fn of_issue(situation: &Situation<'_>) -> Vec<String> {
             .iter()
             .map(|other| format!("{other} must be closed first: windlass why {}", other.0)),
     );
+    if !situation.waits_for.is_empty() {
+        next.push(format!("or do not wait: windlass run {n} --ignore-deps"));
+    }
     if next.is_empty() && situation.hold.is_none() {
         next.push(match situation.skip {
             Some(Skip::TooManyOpenChanges { .. }) => {
