@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use windlass_adapters::git::{BareRepo, Git, GitError, Intake, Parted};
 
 use crate::project::Project;
+use crate::text::counted;
 
 /// The two mains that belong together.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Apart {
     /// Whether a person's own commits wait for the two to be joined.
     pub waits: bool,
     pub says: String,
+    /// The command that joins them.
+    pub pull: String,
 }
 
 impl Mains {
@@ -42,7 +45,7 @@ impl Mains {
                 self.branch,
                 to.short()
             )),
-            Ok(Intake::Parted(parted)) => Some(self.sentence(parted)),
+            Ok(Intake::Parted(parted)) => Some(format!("{}: {}", self.sentence(parted), self.pull())),
             Err(error) => Some(format!(
                 "your {} cannot be read, the factory goes on with its own: {error}",
                 self.branch
@@ -57,18 +60,25 @@ impl Mains {
     /// How the two stood to each other when we last looked, where a person has something to do about it.
     pub fn apart(&self) -> Result<Option<Apart>, GitError> {
         let parted = BareRepo::open(&self.git, &self.ours)?.stands_apart(&self.branch)?;
-        let apart = |parted: Parted| Apart { waits: parted.theirs > 0, says: self.sentence(parted) };
+        let apart = |parted: Parted| Apart {
+            waits: parted.theirs > 0,
+            says: self.sentence(parted),
+            pull: self.pull(),
+        };
         Ok(parted.filter(|parted| parted.ours > 0).map(apart))
     }
 
     fn sentence(&self, Parted { theirs, ours }: Parted) -> String {
-        let (branch, repo) = (&self.branch, self.ours.display());
-        let pull = format!("git pull --no-rebase '{repo}' {branch}");
+        let branch = &self.branch;
+        let landed =
+            counted(usize::try_from(ours).unwrap_or(usize::MAX), "commit that has", "commits that have");
         if theirs == 0 {
-            return format!("your {branch} lacks {ours} commits that have landed: {pull}");
+            return format!("your {branch} lacks {landed} landed");
         }
-        format!(
-            "your {branch} lacks {ours} commits that have landed, and {theirs} of yours wait to be joined with them: {pull}"
-        )
+        format!("your {branch} lacks {landed} landed, and {theirs} of yours wait to be joined with them")
+    }
+
+    fn pull(&self) -> String {
+        format!("git pull --no-rebase '{}' {}", self.ours.display(), self.branch)
     }
 }

@@ -13,6 +13,7 @@ use windlass_store::Store;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::house::{Job, Ledger};
+use crate::intake::Mains;
 use crate::project::Project;
 use crate::text::counted;
 use crate::train;
@@ -132,6 +133,9 @@ fn of_factory(project: &Project, store: &dyn Store) -> Result<Vec<InboxItem>, Cl
     let trouble = store.control(CONFIG_TROUBLE)?.and_then(|text| serde_json::from_str(&text).ok());
     if let Some(ConfigTrouble { refused: Some(why), .. }) = trouble {
         items.push(item("config", "an edit is not in force", why, "windlass config check"));
+    }
+    if let Some(apart) = Mains::of(project).apart()?.filter(|apart| apart.waits) {
+        items.push(item("main", "your main and the factory's have parted", apart.says, &apart.pull));
     }
     for job in Job::ALL {
         let known = Ledger::of(&project.layout, job).read()?;

@@ -7,7 +7,7 @@ use windlass_core::id::Sha;
 use super::bare::BareRepo;
 use super::error::GitError;
 use super::names::{checkout_ref, head_ref};
-use super::refs::{Expect, Swap};
+use super::refs::{Expect, Swap, loose_ref};
 
 /// How often a branch that others move at the same time is tried.
 const TRIES: u32 = 5;
@@ -69,9 +69,13 @@ impl BareRepo {
         Ok(Intake::Nothing)
     }
 
-    /// How our main stands to the checkout's as it was last seen; `None` when it never was.
+    /// How our main stands to the checkout's as it was last seen; `None` when it never was. No process if they are the same,
+    /// and up to three.
     pub fn stands_apart(&self, branch: &str) -> Result<Option<Parted>, GitError> {
-        let Some(theirs) = self.resolve(&checkout_ref(branch)?)? else { return Ok(None) };
+        let seen = checkout_ref(branch)?;
+        let theirs =
+            loose_ref(self.path(), &seen).map_or_else(|| self.resolve(&seen), |sha| Ok(Some(sha)))?;
+        let Some(theirs) = theirs else { return Ok(None) };
         self.apart(&self.main_tip(branch)?, &theirs).map(Some)
     }
 

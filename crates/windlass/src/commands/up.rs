@@ -63,7 +63,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 
 /// How the file here stands to the one that counts, and main here to the factory's.
 fn say_notes(context: &Context, project: &Project) -> Result<(), CliError> {
-    let apart = Mains::of(project).apart()?.map(|apart| apart.says);
+    let apart = Mains::of(project).apart()?.map(|apart| format!("{}: {}", apart.says, apart.pull));
     for note in project.loaded.file.note().into_iter().chain(apart) {
         context.out.talk(&note);
     }

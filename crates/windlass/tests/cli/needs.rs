@@ -40,8 +40,22 @@ pub fn with_each_kind() -> Machine {
     let folder = machine.state().join("schedule");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("backup.json"), json!({"since": now(), "last": last}).to_string()).unwrap();
+    part(&machine);
     assert_eq!(machine.run(&["pause"]).code, 5);
     machine
+}
+
+/// A person and the factory have each gone on from the same commit.
+fn part(machine: &Machine) {
+    let repo = machine.state().join("repo.git");
+    let git = |args: &[&str]| {
+        let args = [&["--git-dir", repo.to_str().unwrap()], args].concat();
+        machine.git(&args).trim().to_owned()
+    };
+    for (name, says) in [("refs/windlass/checkout/main", "theirs"), ("refs/heads/main", "ours")] {
+        let commit = git(&["commit-tree", "-p", "main", "-m", says, "main^{tree}"]);
+        git(&["update-ref", name, &commit]);
+    }
 }
 
 fn kinds(items: &Value) -> Vec<String> {
@@ -55,23 +69,24 @@ fn kinds(items: &Value) -> Vec<String> {
 fn whoever_is_asked_names_the_same_things() {
     let machine = with_each_kind();
     let inbox = machine.json(&["inbox"])["items"].clone();
-    let all = ["abandoned", "alarm", "commands", "config", "question", "queue", "schedule"];
+    let all = ["abandoned", "alarm", "commands", "config", "main", "question", "queue", "schedule"];
     assert_eq!(kinds(&inbox), all);
     assert_eq!(machine.json(&["status"])["inbox"], inbox);
     let words = machine.run(&["status"]).out;
-    assert!(words.contains("NEEDS YOU 7          -> windlass inbox\n"), "{words}");
+    assert!(words.contains("NEEDS YOU 8          -> windlass inbox\n"), "{words}");
     for part in [
         "-> windlass tell 1",
         "-> windlass retry 2",
         "-> windlass why 3",
         "-> windlass queue resume",
         "-> windlass schedule run backup",
+        "-> git pull --no-rebase",
         "1 command waits for it",
     ] {
         assert_eq!(words.matches(part).count(), 1, "`{part}` in\n{words}");
     }
     let Some(terminal) = Terminal::start(&machine, "top", 110) else { return };
-    let screen = terminal.shows("NEEDS YOU 7");
+    let screen = terminal.shows("NEEDS YOU 8");
     for kind in all {
         assert!(screen.contains(&format!("  {kind} ")), "no {kind} in\n{screen}");
     }

@@ -52,10 +52,8 @@ fn config(project: &Project) -> Check {
 fn mains(project: &Project) -> Option<Check> {
     match Mains::of(project).apart() {
         Ok(None) => None,
-        Ok(Some(Apart { waits: false, says })) => Some(Check::ok("main", says)),
-        Ok(Some(Apart { waits: true, says })) => {
-            Some(Check::warn("main", says, "pull, and commit the merge"))
-        }
+        Ok(Some(Apart { waits: false, says, pull })) => Some(Check::ok("main", format!("{says}: {pull}"))),
+        Ok(Some(Apart { waits: true, says, pull })) => Some(Check::warn("main", says, pull)),
         Err(error) => Some(Check::fail("main", error.to_string(), "git fsck in the state folder's repo.git")),
     }
 }
