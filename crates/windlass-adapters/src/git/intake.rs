@@ -35,6 +35,11 @@ impl BareRepo {
     /// seen there is kept as `refs/windlass/checkout/<branch>`, last of all, so that who is killed looks again.
     pub fn take_in(&self, checkout: &Path, branch: &str) -> Result<Intake, GitError> {
         let (main, seen) = (head_ref(branch)?, checkout_ref(branch)?);
+        // The usual case costs no process.
+        let there = loose_ref(&checkout.join(".git"), &main);
+        if there.is_some() && there == loose_ref(self.path(), &seen) {
+            return Ok(Intake::Nothing);
+        }
         let answer = self.call().args(["ls-remote", "--exit-code"]).arg(checkout).arg(&main).done()?;
         let theirs = answer.parse_sha(answer.text().split_whitespace().next().unwrap_or_default())?;
         if self.resolve(&seen)?.as_ref() == Some(&theirs) {

@@ -52,7 +52,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         Daemon::Up { pid } => (pid, true),
         Daemon::Down | Daemon::Unknown => background::start(context, &project)?,
     };
-    say_notes(context, &project)?;
+    say_note(context, &project);
+    if let Some(apart) = Mains::of(&project).apart()? {
+        context.out.talk(&format!("{}: {}", apart.says, apart.pull));
+    }
     let log = project.layout.log_file().display().to_string();
     let view = UpReply { schema: crate::view::UP_SCHEMA, pid, already, log };
     let word = if already { "the factory is up already" } else { "the factory is up" };
@@ -61,13 +64,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-/// How the file here stands to the one that counts, and main here to the factory's.
-fn say_notes(context: &Context, project: &Project) -> Result<(), CliError> {
-    let apart = Mains::of(project).apart()?.map(|apart| format!("{}: {}", apart.says, apart.pull));
-    for note in project.loaded.file.note().into_iter().chain(apart) {
+/// How the file here stands to the one that counts.
+fn say_note(context: &Context, project: &Project) {
+    if let Some(note) = project.loaded.file.note() {
         context.out.talk(&note);
     }
-    Ok(())
 }
 
 /// A person wants it up: the mark that keeps it down goes.

@@ -5,7 +5,7 @@ use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
 use windlass_engine::{Factory, Settings, Stop};
 
-use super::{reload, say_notes, take_mark_away};
+use super::{reload, say_note, take_mark_away};
 use crate::commands::restore;
 use crate::context::Context;
 use crate::error::CliError;
@@ -34,7 +34,7 @@ pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<E
     let listener = std::thread::Builder::new().name("signals".into()).spawn(move || listen(signals, &stop));
     let listener = listener.map_err(no_signals)?;
     let watched = reload::watch(project, factory.reloader()).map_err(no_watcher)?;
-    say_notes(context, project)?;
+    say_note(context, project);
     context.out.talk(&format!("the factory is up (pid {})", std::process::id()));
     let done = factory.run();
     handle.close();
