@@ -40,6 +40,8 @@ pub struct Caps {
     pub outages: u32,
     /// Money per issue in millionths of a dollar.
     pub cost_micro_usd: u64,
+    /// Tokens per issue: also agents that do not tell their price have an end.
+    pub tokens: u64,
     /// Money per day, in UTC, for everything together.
     pub day_micro_usd: u64,
 }
@@ -113,6 +115,7 @@ impl Default for Caps {
             conflicts: 5,
             outages: 12,
             cost_micro_usd: 5_000_000,
+            tokens: 40_000_000,
             day_micro_usd: 25_000_000,
         }
     }

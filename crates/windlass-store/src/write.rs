@@ -106,6 +106,13 @@ pub struct UsageRow {
     pub cost_micro_usd: u64,
 }
 
+impl UsageRow {
+    /// All of them, those from a cache too.
+    pub fn tokens(&self) -> u64 {
+        [self.input, self.cache_write, self.cache_read, self.output].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 impl From<Vec<Op>> for Write {
     fn from(ops: Vec<Op>) -> Self {
         Self { ops: Arc::new(ops) }

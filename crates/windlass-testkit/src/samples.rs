@@ -85,7 +85,7 @@ pub fn events() -> Vec<Event> {
         Event::LimitHit { session: session(), until: Millis(9), what: "rate limit".into() },
         Event::ProviderFailed { session: session(), trouble: Trouble::Passing, what: "overloaded".into() },
         Event::ProviderFailed { session: session(), trouble: Trouble::NeedsPerson, what: "no key".into() },
-        Event::UsageSeen { session: session(), cost_micro_usd: 1 },
+        Event::UsageSeen { session: session(), cost_micro_usd: 1, tokens: 1 },
         Event::ContextWarning { session: session(), urgency: Urgency::High },
         Event::HandoffComplete { session: session() },
         Event::ChangeOpened { number: ChangeNumber(8) },

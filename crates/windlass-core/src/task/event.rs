@@ -54,6 +54,9 @@ pub enum Event {
     UsageSeen {
         session: SessionId,
         cost_micro_usd: u64,
+        /// All of them, those from a cache too.
+        #[serde(default)]
+        tokens: u64,
     },
     ContextWarning {
         session: SessionId,

@@ -61,6 +61,8 @@ pub struct Task {
 pub struct Tally {
     pub active: Span,
     pub cost_micro_usd: u64,
+    #[serde(default)]
+    pub tokens: u64,
     pub critic_rounds: u32,
     pub ci_fixes: u32,
     /// Builds of the current head that could not run.

@@ -118,7 +118,7 @@ impl AbandonReason {
     pub fn sentence(&self) -> String {
         match self {
             Self::Iterations => "The critic asked for changes as often as is allowed.".into(),
-            Self::Budget => "The money set for one issue is spent.".into(),
+            Self::Budget => "The money or the tokens set for one issue are spent.".into(),
             Self::WallClock => "The active time set for one worker is spent.".into(),
             Self::BlockedByCritic => "The critic blocked the change.".into(),
             Self::Operator { by } => format!("Stopped by {by}."),

@@ -90,7 +90,8 @@ impl Teller {
             "too-long" => Event::AgentCrashed { session, how: Crash::ContextFull },
             "full" => Event::ContextWarning { session, urgency: Urgency::High },
             "handed" => Event::HandoffComplete { session },
-            "cost" => Event::UsageSeen { session, cost_micro_usd: 2_000_000 },
+            "cost" => Event::UsageSeen { session, cost_micro_usd: 2_000_000, tokens: 0 },
+            "tokens" => Event::UsageSeen { session, cost_micro_usd: 0, tokens: 25_000_000 },
             "green" => Event::BuildPassed { tree },
             "red" => Event::BuildFailed { tree, failing: vec!["t1".into()], log: "boom".into() },
             "broke" => Event::BuildBroke { tree, why: "no disk".into() },
@@ -311,6 +312,7 @@ fn limits_hand_offs_budgets_and_closed_issues() {
     insta::assert_snapshot!(story("start full handed start signal"), @"RUNNING HANDING_OFF RUNNING RUNNING RUNNING");
     insta::assert_snapshot!(story("start full late start"), @"RUNNING HANDING_OFF RUNNING RUNNING");
     insta::assert_snapshot!(story("start cost cost cost"), @"RUNNING RUNNING RUNNING ABANDONED(budget)");
+    insta::assert_snapshot!(story("start tokens tokens"), @"RUNNING RUNNING ABANDONED(budget)");
     insta::assert_snapshot!(story("start late"), @"RUNNING ABANDONED(wall_clock)");
     insta::assert_snapshot!(story("start closed"), @"RUNNING CLOSED");
     insta::assert_snapshot!(story("broken-effect retry slot"), @"ABANDONED(agent_failed) AWAITING_SLOT DISPATCHED");

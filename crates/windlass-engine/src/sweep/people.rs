@@ -64,7 +64,8 @@ impl Heart {
     fn count_usage(&mut self, now: Millis, rows: Vec<UsageRow>) {
         for row in rows {
             let (task, cost_micro_usd) = (row.task.clone(), row.cost_micro_usd);
-            let event = Event::UsageSeen { session: row.session.clone(), cost_micro_usd };
+            let tokens = row.tokens();
+            let event = Event::UsageSeen { session: row.session.clone(), cost_micro_usd, tokens };
             self.book.put(Op::AddUsage(row));
             self.book.happened(now, &task, &event);
         }

@@ -124,7 +124,7 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
         Some(Event::LimitHit { .. }) => {
             Event::ProviderFailed { session, trouble: Trouble::Passing, what: text() }
         }
-        Some(Event::ProviderFailed { .. }) => Event::UsageSeen { session, cost_micro_usd: 7 },
+        Some(Event::ProviderFailed { .. }) => Event::UsageSeen { session, cost_micro_usd: 7, tokens: 8 },
         Some(Event::UsageSeen { .. }) => Event::ContextWarning { session, urgency: Urgency::Low },
         Some(Event::ContextWarning { .. }) => Event::HandoffComplete { session },
         Some(Event::HandoffComplete { .. }) => Event::ChangeOpened { number: ChangeNumber(4) },

@@ -144,6 +144,7 @@ pub struct Limits {
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
     pub per_issue_usd: f64,
+    pub per_issue_tokens: u64,
     pub per_day_usd: f64,
 }
 
@@ -247,7 +248,11 @@ impl Default for Config {
             queue: Queue { policy: queue.policy, history: queue.history, alarm: Time(queue.alarm) },
             agent: Agents::default(),
             guards: Guards { min_free_memory_mb: 2_000, min_free_disk_mb: 5_000 },
-            budget: Budget { per_issue_usd: usd(caps.cost_micro_usd), per_day_usd: usd(caps.day_micro_usd) },
+            budget: Budget {
+                per_issue_usd: usd(caps.cost_micro_usd),
+                per_issue_tokens: caps.tokens,
+                per_day_usd: usd(caps.day_micro_usd),
+            },
             limits: Limits { memory_mb: 0, processes: 4_000 },
             labels: Labels {
                 backlog: labels.backlog,

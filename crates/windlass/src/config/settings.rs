@@ -123,6 +123,7 @@ impl Config {
                 restarts: liveness.restarts,
                 restart_window: liveness.restart_window.0,
                 cost_micro_usd: micro_usd(self.budget.per_issue_usd),
+                tokens: self.budget.per_issue_tokens,
                 day_micro_usd: micro_usd(self.budget.per_day_usd),
                 ..Caps::default()
             },

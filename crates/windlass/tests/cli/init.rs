@@ -103,7 +103,7 @@ fn codex_is_taken_where_there_is_no_claude_code() {
     let ran = with(&["init", "--yes", "--ci", "true"]);
     assert!(ran.out.contains("codex, key from OPENAI_API_KEY"), "{ran:?}");
     let doctor = with(&["doctor", "--quick"]);
-    let said = "2.1.325 made up, tells no cost (so [budget] does not hold it), key from CODEX_API_KEY";
+    let said = "2.1.325 made up, tells no cost (of [budget] only the tokens hold it), key from CODEX_API_KEY";
     assert!(doctor.out.contains(said), "{}", doctor.out);
     assert!(!doctor.out.contains("hush-hush"));
 }

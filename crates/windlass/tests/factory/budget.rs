@@ -52,3 +52,15 @@ fn a_critic_costs_money_and_waits_for_another_day_too() {
     log.wait_state(1, "MERGED");
     works.down();
 }
+
+/// An agent that tells no price has an end, too.
+#[test]
+fn an_issue_that_has_used_its_tokens_is_abandoned() {
+    let config = "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"demo\"\n[budget]\nper_issue_tokens = 10\n";
+    let mut works = Works::new(config, &[("README", "begin\n")]);
+    works.new_issue("Add a done command", "as in the list");
+    works.up();
+    let mut log = works.log();
+    assert_eq!(log.wait_end(1), ("ABANDONED".into(), "budget".into()));
+    works.down();
+}

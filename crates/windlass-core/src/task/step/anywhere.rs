@@ -7,8 +7,9 @@ use crate::task::{AbandonReason, ClosedHow, Ending, Event, State};
 
 pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
     match event {
-        Event::UsageSeen { cost_micro_usd, .. } => {
+        Event::UsageSeen { cost_micro_usd, tokens, .. } => {
             m.task.tally.cost_micro_usd = m.task.tally.cost_micro_usd.saturating_add(*cost_micro_usd);
+            m.task.tally.tokens = m.task.tally.tokens.saturating_add(*tokens);
             let stops = m.is_spent() && m.task.state.holds_slot();
             if stops { m.abandon(AbandonReason::Budget) } else { m.stay() }
         }

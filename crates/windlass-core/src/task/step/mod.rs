@@ -127,7 +127,9 @@ impl<'a> Move<'a> {
     }
 
     fn is_spent(&self) -> bool {
-        self.task.tally.cost_micro_usd > self.policy.caps.cost_micro_usd && !bugs::is(Bug::BudgetIgnored)
+        let (tally, caps) = (&self.task.tally, &self.policy.caps);
+        let spent = tally.cost_micro_usd > caps.cost_micro_usd || tally.tokens > caps.tokens;
+        spent && !bugs::is(Bug::BudgetIgnored)
     }
 
     fn stay(self) -> Result<Step, Stale> {

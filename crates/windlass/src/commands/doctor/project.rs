@@ -94,7 +94,7 @@ fn codex(role: &str, search_path: &str, options: &CodexOptions, agent: &AgentSet
     let example = format!("{} = \"env:OPENAI_API_KEY\"", CodexOptions::KEY);
     match version(role, search_path, &options.binary, remedy.to_owned()) {
         Ok(says) => {
-            let says = format!("{says}, tells no cost (so [budget] does not hold it)");
+            let says = format!("{says}, tells no cost (of [budget] only the tokens hold it)");
             key(says, &[CodexOptions::KEY], &example, agent)
         }
         Err(check) => check,
