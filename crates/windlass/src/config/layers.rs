@@ -88,6 +88,7 @@ impl Layer {
         {
             return Err(explain::of_value(&error).at(&place));
         }
+        let values = values.into_iter().flat_map(|(key, value)| spread(key, value)).collect();
         Ok(Self { origin, place, values })
     }
 }
@@ -105,8 +106,10 @@ pub fn stack(layers: &[Layer]) -> Result<Layered, CliError> {
     let mut values: BTreeMap<String, Valued> = KEYS.iter().filter_map(built_in).collect();
     let mut config = Config::default();
     for layer in layers {
+        forget_other_kinds(&mut values, layer);
         for (key, value) in &layer.values {
-            put(&mut values, layer, key, value);
+            let (key, value) = within(&values, key, value);
+            put(&mut values, layer, key, &value);
         }
         let plain = values.iter().map(|(key, valued)| (key.clone(), valued.value.clone())).collect();
         config = Config::deserialize(toml::Value::Table(nested(&plain)))
@@ -119,6 +122,37 @@ pub fn stack(layers: &[Layer]) -> Result<Layered, CliError> {
 fn built_in(key: &keys::Key) -> Option<(String, Valued)> {
     let value = key.default.clone()?;
     Some((key.name.clone(), Valued { value, origin: Origin::Default, place: None, refused: None }))
+}
+
+/// An agent of another kind begins anew: what was said for the old one means nothing to it.
+fn forget_other_kinds(values: &mut BTreeMap<String, Valued>, layer: &Layer) {
+    for agent in ["agent.dev.", "agent.critic."] {
+        let key = format!("{agent}kind");
+        let (old, new) = (values.get(&key).map(|valued| &valued.value), layer.values.get(&key));
+        if new.is_some() && old != new {
+            values.retain(|key, _| !key.starts_with(agent));
+        }
+    }
+}
+
+/// One entry of a value that is a table, such as `agent.dev.env.NAME`, joins what is there.
+fn within<'a>(
+    values: &BTreeMap<String, Valued>,
+    key: &'a str,
+    value: &toml::Value,
+) -> (&'a str, toml::Value) {
+    let Some((owner, rest)) = owner(key) else { return (key, value.clone()) };
+    let there = values.get(owner).and_then(|valued| valued.value.as_table());
+    let mut table = there.cloned().unwrap_or_default();
+    insert(&mut table, rest, value);
+    (owner, toml::Value::Table(table))
+}
+
+/// The key whose value holds this one, and the name in there.
+fn owner(key: &str) -> Option<(&str, &str)> {
+    let first = key.split('.').next().unwrap_or(key);
+    let (at, _) = key.match_indices('.').nth(keys::depth(first))?;
+    Some((&key[..at], &key[at + 1..]))
 }
 
 /// What a repository says may tighten what the host says, and never loosen it.
@@ -166,14 +200,21 @@ fn typed(key: &str, text: &str) -> Result<toml::Value, Fault> {
 
 /// Every key with its table in front.
 fn flat(table: toml::Table) -> BTreeMap<String, toml::Value> {
-    let mut values = BTreeMap::new();
-    for (name, value) in table {
-        match value {
-            toml::Value::Table(inner) => gather(&mut values, &name, inner, keys::depth(&name)),
-            value => drop(values.insert(name, value)),
+    table.into_iter().flat_map(|(name, value)| spread(name, value)).collect()
+}
+
+/// The keys of a table that was given whole; a value that is no such table stays as it is.
+fn spread(key: String, value: toml::Value) -> BTreeMap<String, toml::Value> {
+    let first = key.split('.').next().unwrap_or(&key);
+    let depth = keys::depth(first).saturating_sub(key.matches('.').count());
+    match value {
+        toml::Value::Table(inner) if depth > 0 => {
+            let mut values = BTreeMap::new();
+            gather(&mut values, &key, inner, depth);
+            values
         }
+        value => BTreeMap::from([(key, value)]),
     }
-    values
 }
 
 fn gather(values: &mut BTreeMap<String, toml::Value>, prefix: &str, table: toml::Table, depth: usize) {

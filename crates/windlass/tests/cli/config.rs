@@ -49,6 +49,37 @@ fn the_nearest_word_is_heard_first() {
 }
 
 #[test]
+fn a_whole_table_is_heard_key_by_key() {
+    let machine = Machine::new();
+    let agent = "[agent.dev]\nkind = \"claude-code\"\nmodel = \"m\"\nenv = { A = \"1\" }\n";
+    machine.commit_config(&format!("[ci]\ncommand = \"true\"\n{agent}"));
+    assert_eq!(machine.run(&["init", "--yes"]).code, 0);
+    let rows = |args: &[&str], env: &[(&str, &str)]| {
+        let mut command = machine.command(&[args, &["config", "show", "--json"]].concat());
+        let done = command.envs(env.iter().copied()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let view: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let of_agent = |row: &&Value| row["key"].as_str().unwrap().starts_with("agent.");
+        let row = |row: &Value| (row["key"].as_str().unwrap().to_owned(), row["value"].clone());
+        view["values"].as_array().unwrap().iter().filter(of_agent).map(row).collect::<Vec<_>>()
+    };
+    let row = |key: &str, value: Value| (key.to_owned(), value);
+    let other = [row("agent.dev.kind", json!("command")), row("agent.dev.command", json!("X"))];
+    let table = "{kind=\"command\",command=\"X\"}";
+    assert_eq!(rows(&["--set", &format!("agent.dev={table}")], &[]), other);
+    assert_eq!(rows(&["--set", &format!("agent={{dev={table}}}")], &[]), other);
+    assert_eq!(rows(&[], &[("WINDLASS__AGENT__DEV", table)]), other);
+    machine.write("windlass.local.toml", "[agent.dev]\nkind = \"command\"\ncommand = \"X\"\n");
+    assert_eq!(rows(&[], &[]), other, "another kind begins the table anew");
+    std::fs::remove_file(machine.repo().join("windlass.local.toml")).unwrap();
+    let same = rows(&["--set", "agent.dev={kind=\"claude-code\",binary=\"/b\"}"], &[]);
+    assert!(same.contains(&row("agent.dev.model", json!("m"))), "{same:?}");
+    assert!(same.contains(&row("agent.dev.binary", json!("/b"))), "{same:?}");
+    let joined = rows(&["--set", "agent.dev.env.B=two"], &[]);
+    assert!(joined.contains(&row("agent.dev.env", json!({ "A": "1", "B": "two" }))), "{joined:?}");
+}
+
+#[test]
 fn a_repository_may_tighten_the_limits_of_the_host_and_never_loosen_them() {
     let machine = project(
         "[dispatch]\nparallel = 50\n[budget]\nper_issue_usd = 1.5\n[guards]\nmin_free_memory_mb = 1\n\
