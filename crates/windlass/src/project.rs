@@ -11,7 +11,7 @@ use windlass_core::task::Task;
 use windlass_engine::{Layout, Settings};
 use windlass_store::{Mode, SqliteStore, Store, StoreError};
 
-use crate::config::{self, Config, Loaded, Place, Sources};
+use crate::config::{self, Config, Layered, Loaded, Place, Sources};
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -51,7 +51,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn settings(&self, config: &Config) -> Result<Settings, CliError> {
+    pub fn settings(&self, layered: &Layered) -> Result<Settings, CliError> {
         let exe = own_program()?;
         let place = Place {
             project: &self.name,
@@ -59,7 +59,11 @@ impl Facts {
             search_path: &self.search_path,
             tools: self.tools.as_deref(),
         };
-        config.settings(place).map_err(|fault| fault.of_file(&self.root.join(config::FILE)))
+        layered.config.settings(place).map_err(|fault| {
+            let said = fault.key.as_deref().and_then(|key| layered.place(key)).map(str::to_owned);
+            let file = || format!("`{}`", self.root.join(config::FILE).display());
+            fault.at(&said.unwrap_or_else(file))
+        })
     }
 }
 
@@ -127,7 +131,7 @@ impl Project {
 
     /// What the daemon works by.
     pub fn settings(&self) -> Result<Settings, CliError> {
-        self.facts().settings(&self.config)
+        self.facts().settings(&self.loaded.layered)
     }
 
     pub fn facts(&self) -> Facts {

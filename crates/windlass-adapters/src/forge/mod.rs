@@ -6,7 +6,7 @@ mod input;
 mod marker;
 mod page;
 
-pub use embedded::{Durability, EmbeddedForge, OpenError};
+pub use embedded::{Durability, EmbeddedForge, OpenError, label_is_fine};
 pub use error::{ForgeError, Subject};
 pub use input::{ChangeFilter, IssueFilter, IssueQuery, NewChange, NewIssue, NewReview};
 pub use marker::{key_of, marked};

@@ -21,19 +21,22 @@ pub struct Slot {
 impl Slot {
     /// `keep` are folders of caches, relative to the checkout, that survive from one commit to the next.
     pub fn new(folder: &Path, keep: Vec<String>) -> Result<Self, GitError> {
-        let safe = |path: &&String| {
-            let path = Path::new(path.as_str());
-            path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
-                && path.components().next().is_some_and(|first| first.as_os_str() != ".git")
-        };
-        if let Some(name) = keep.iter().find(|path| !safe(path) || path.contains(['*', '?', '[', '\\', '!']))
-        {
+        if let Some(name) = keep.iter().find(|path| !Self::can_keep(path)) {
             return Err(GitError::BadName { name: name.clone() });
         }
         files::private_dir(folder)?;
         let folder =
             folder.canonicalize().map_err(|source| GitError::Io { path: folder.to_owned(), source })?;
         Ok(Self { folder, keep })
+    }
+
+    /// Whether this is the name of a folder inside the checkout, and of nothing else.
+    pub fn can_keep(folder: &str) -> bool {
+        let path = Path::new(folder);
+        path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+            && path.components().next().is_some_and(|first| first.as_os_str() != ".git")
+            && !folder.contains(['*', '?', '[', '\\', '!'])
+            && !folder.contains(char::is_control)
     }
 
     /// Where the checkout is.

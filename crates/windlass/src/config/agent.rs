@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use windlass_adapters::agent::{AcpOptions, ClaudeOptions, CodexOptions, Permission, Screen};
+use windlass_core::time::Span;
 use windlass_engine::{AgentKind, AgentSettings};
 
 use super::explain::Fault;
-use super::reference;
 use super::{Place, Time};
+use super::{reference, sense};
 use crate::{program, tools};
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -92,10 +93,36 @@ pub fn check(agents: &Agents) -> Result<(), Fault> {
     for (key, agent) in [("agent.dev", &agents.dev), ("agent.critic", &agents.critic)] {
         if let Some(agent) = agent {
             kind(key, agent)?;
+            texts(key, agent)?;
             reference::check(key, &agent.env)?;
         }
     }
     Ok(())
+}
+
+fn texts(key: &str, agent: &Agent) -> Result<(), Fault> {
+    for (name, text) in [
+        ("binary", &agent.binary),
+        ("model", &agent.model),
+        ("base_url", &agent.base_url),
+        ("permission_mode", &agent.permission_mode),
+    ] {
+        if let Some(text) = text.as_ref().filter(|text| text.trim().is_empty() || text.contains('\0')) {
+            return Err(sense::wrong(&format!("{key}.{name}"), text, "set to something, or left out"));
+        }
+    }
+    let is_address = |url: &&String| url.starts_with("http://") || url.starts_with("https://");
+    if let Some(url) = agent.base_url.as_ref().filter(|url| !is_address(url)) {
+        return Err(sense::wrong(&format!("{key}.base_url"), url, "an address that begins with `https://`"));
+    }
+    if let Some(turns) = agent.max_turns {
+        sense::number(&format!("{key}.max_turns"), turns.into(), 1..=1_000_000)?;
+    }
+    match agent.keep_warm {
+        // Nothing means that a process is let go at once.
+        Some(time) if time.0 > Span::ZERO => sense::length(&format!("{key}.keep_warm"), time.0),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The agents of the two roles, dev first.
@@ -158,7 +185,9 @@ fn argv(key: &str, agent: &Agent) -> Result<Vec<String>, Fault> {
         Some(Argv::Shell(line)) if !line.trim().is_empty() => {
             Ok(vec!["sh".into(), "-c".into(), line.clone()])
         }
-        Some(Argv::Program(argv)) if !argv.is_empty() => Ok(argv.clone()),
+        Some(Argv::Program(argv)) if argv.first().is_some_and(|program| !program.is_empty()) => {
+            Ok(argv.clone())
+        }
         Some(_) | None => Err(Fault::new(format!("`{key}.command` is not set"))),
     }
 }

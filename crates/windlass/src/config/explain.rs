@@ -1,7 +1,8 @@
 //! Says what is wrong with a configuration: the place, the line, the key, and what may have been meant.
 
-use std::path::Path;
+use serde::Deserialize;
 
+use super::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -11,6 +12,8 @@ pub struct Fault {
     pub line: Option<usize>,
     pub what: String,
     pub meant: Option<String>,
+    /// Whose value it is about, where that tells who is to blame.
+    pub key: Option<String>,
     pub kind: FaultKind,
 }
 
@@ -24,11 +27,7 @@ pub enum FaultKind {
 
 impl Fault {
     pub fn new(what: impl Into<String>) -> Self {
-        Self { line: None, what: what.into(), meant: None, kind: FaultKind::Wrong }
-    }
-
-    pub fn of_file(self, path: &Path) -> CliError {
-        self.at(&format!("`{}`", path.display()))
+        Self { line: None, what: what.into(), meant: None, key: None, kind: FaultKind::Wrong }
     }
 
     /// The file, the variable or the flag.
@@ -54,16 +53,31 @@ impl Fault {
 
 pub fn fault(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    Fault { line, ..of_value(error) }
+    // Read as values it is the same mistake, and only then the parser knows in which key.
+    let again = toml::from_str::<toml::Table>(text).ok().and_then(|table| Config::deserialize(table).err());
+    let same = again.as_ref().filter(|again| again.message() == error.message());
+    Fault { line, ..of_value(same.unwrap_or(error)) }
 }
 
 /// As `fault`, where there is no text with lines.
 pub fn of_value(error: &toml::de::Error) -> Fault {
     let said = error.message();
     let Some((unknown, known)) = unknown_key(said) else { return Fault::new(plain(said.trim())) };
-    let what = format!("there is no key `{unknown}` here; known are {}", known.join(", "));
+    let what = if said.starts_with(UNKNOWN_WORD) {
+        let key = key_of(error).map_or_else(String::new, |key| format!("`{key}` is "));
+        format!("{key}`{unknown}`; it must be one of {}", known.join(", "))
+    } else {
+        format!("there is no key `{unknown}` here; known are {}", known.join(", "))
+    };
     let meant = nearest(unknown, &known).map(str::to_owned);
     Fault { meant, ..Fault::new(what) }
+}
+
+/// The parser tells it only as a line of its whole message.
+fn key_of(error: &toml::de::Error) -> Option<String> {
+    let said = error.to_string();
+    let last = said.trim_end().lines().last()?;
+    Some(last.strip_prefix("in `")?.strip_suffix('`')?.to_owned())
 }
 
 /// The parser names types of a programming language; people know numbers and texts.
@@ -85,12 +99,16 @@ fn plain(said: &str) -> String {
     };
     let found = said.trim_end_matches(type_name).trim_end_matches([',', ' ']);
     let found = found.split_once(": ").map_or(found, |(_, found)| found);
+    // How the parser held a number that is too large.
+    let found = found.trim_end_matches(" as i128").trim_end_matches(" as u128");
     format!("{want}, not {found}")
 }
 
-/// The key that is not known, and those that are, from the parser's sentence about it.
+const UNKNOWN_WORD: &str = "unknown variant `";
+
+/// The key or word that is not known, and those that are, from the parser's sentence about it.
 pub fn unknown_key(said: &str) -> Option<(&str, Vec<&str>)> {
-    let rest = said.strip_prefix("unknown field `").or_else(|| said.strip_prefix("unknown variant `"))?;
+    let rest = said.strip_prefix("unknown field `").or_else(|| said.strip_prefix(UNKNOWN_WORD))?;
     let (unknown, rest) = rest.split_once('`')?;
     let known = rest.split('`').skip(1).step_by(2).collect();
     Some((unknown, known))

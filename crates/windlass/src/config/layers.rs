@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::explain::{self, Fault};
 use super::host;
 use super::keys::{self, KEYS};
-use super::{Config, settings};
+use super::{Config, sense};
 use crate::error::CliError;
 
 /// Who said a value; a later one is heard before an earlier one.
@@ -94,6 +94,11 @@ impl Layer {
 }
 
 impl Layered {
+    /// The file, the variable or the flag that said it.
+    pub fn place(&self, key: &str) -> Option<&str> {
+        self.values.get(key)?.place.as_deref()
+    }
+
     /// As one file that says everything.
     pub fn text(&self) -> String {
         let plain = self.values.iter().map(|(key, valued)| (key.clone(), valued.value.clone())).collect();
@@ -114,7 +119,7 @@ pub fn stack(layers: &[Layer]) -> Result<Layered, CliError> {
         let plain = values.iter().map(|(key, valued)| (key.clone(), valued.value.clone())).collect();
         config = Config::deserialize(toml::Value::Table(nested(&plain)))
             .map_err(|error| explain::of_value(&error).at(&layer.place))?;
-        settings::check(&config).map_err(|fault| fault.at(&layer.place))?;
+        sense::check(&config).map_err(|fault| fault.at(&layer.place))?;
     }
     Ok(Layered { config, values })
 }
@@ -193,6 +198,9 @@ fn typed(key: &str, text: &str) -> Result<toml::Value, Fault> {
     let read = toml::from_str::<toml::Table>(&format!("v = {text}")).ok();
     match read.and_then(|mut table| table.remove("v")) {
         Some(value) => Ok(value),
+        None if text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(Fault::new(format!("`{key}` is {text}; no number here is as large")))
+        }
         None if text.contains(['\n', '\0']) => Err(Fault::new(format!("`{key}` must be one line"))),
         None => Ok(toml::Value::String(text.to_owned())),
     }

@@ -12,6 +12,7 @@ pub mod keys;
 mod layers;
 mod reference;
 mod schema;
+mod sense;
 mod settings;
 mod source;
 mod template;
@@ -197,7 +198,7 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, explain::Fault> {
         let config: Self = toml::from_str(text).map_err(|error| explain::fault(text, &error))?;
-        settings::check(&config)?;
+        sense::check(&config)?;
         Ok(config)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::explain::{Fault, FaultKind};
+use super::sense;
 
 type Variables = BTreeMap<String, String>;
 
@@ -25,6 +26,16 @@ impl<'a> Lies<'a> {
 /// A file that is committed, shown and backed up is no place for a key.
 pub fn check(table: &str, variables: &Variables) -> Result<(), Fault> {
     for (name, value) in variables {
+        let key = format!("{table}.env.{name}");
+        if name.is_empty() || name.contains(|c: char| c == '=' || c.is_control()) {
+            return Err(Fault::new(format!("`{}` cannot be the name of a variable", key.escape_debug())));
+        }
+        if value.contains('\0') {
+            return Err(Fault::new(format!("`{key}` contains a NUL byte")));
+        }
+        if let Some(Lies::Env("") | Lies::File("")) = Lies::read(value) {
+            return Err(sense::wrong(&key, value, "followed by a name: \"env:NAME\" or \"file:PATH\""));
+        }
         let last = name.rsplit('_').next().unwrap_or_default().to_uppercase();
         let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].contains(&last.as_str());
         if secret && !value.is_empty() && Lies::read(value).is_none() {
@@ -46,7 +57,8 @@ pub fn follow(table: &str, variables: &Variables) -> Result<Variables, Fault> {
         };
         let missing = || {
             let what = format!("`{table}.env.{name}` is to come from `{value}`, and that is not there");
-            Fault { kind: FaultKind::NoSecret { remedy: remedy(value) }, ..Fault::new(what) }
+            let kind = FaultKind::NoSecret { remedy: remedy(value) };
+            Fault { key: Some(format!("{table}.env")), kind, ..Fault::new(what) }
         };
         Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
     };

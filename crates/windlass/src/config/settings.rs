@@ -5,12 +5,10 @@ use std::path::Path;
 use windlass_adapters::process::GroupLimits;
 use windlass_core::money::micro_usd;
 use windlass_core::policy::{Caps, Labels, Limits, Policy, QueueRules};
-use windlass_core::time::Span;
 use windlass_engine::{CiSettings, Guards, Settings};
 
 use super::explain::Fault;
 use super::{Config, agent, reference};
-use crate::house::{Job, When};
 
 /// What the factory needs besides the file.
 #[derive(Debug, Clone, Copy)]
@@ -35,78 +33,6 @@ pub fn changes_at_once(key: &str) -> bool {
         }
         _ => false,
     }
-}
-
-/// Values that parse but make no sense.
-pub fn check(config: &Config) -> Result<(), Fault> {
-    at_least_one("dispatch.parallel", config.dispatch.parallel)?;
-    at_least_one("dispatch.max_open_changes", config.dispatch.max_open_changes)?;
-    at_least_one("liveness.stale_strikes", config.liveness.stale_strikes)?;
-    at_least_one("liveness.slow_factor", config.liveness.slow_factor)?;
-    at_least_one("ci.slots", config.ci.slots)?;
-    at_least_one("keep.backups", config.keep.backups)?;
-    for job in Job::ALL {
-        When::parse(job.text(&config.schedule), &config.schedule.timezone)
-            .map_err(|why| Fault::new(format!("`schedule.{}`: {why}", job.name())))?;
-    }
-    let (watch, full) = (config.liveness.context_watch_percent, config.liveness.context_full_percent);
-    if watch > full || full > 100 {
-        return Err(Fault::new(
-            "`liveness.context_watch_percent` must not be above `context_full_percent`, and neither above 100",
-        ));
-    }
-    for (key, usd) in
-        [("per_issue_usd", config.budget.per_issue_usd), ("per_day_usd", config.budget.per_day_usd)]
-    {
-        if !usd.is_finite() || !(0.0..=1e9).contains(&usd) {
-            return Err(Fault::new(format!("`budget.{key}` must be a sum of money, such as 5.00")));
-        }
-    }
-    for (key, time) in times(config) {
-        if time == Span::ZERO {
-            return Err(Fault::new(format!("`{key}` must be longer than nothing")));
-        }
-    }
-    name_of_ref("branch", &config.branch)?;
-    name_of_ref("dispatch.branch_prefix", &format!("{}x", config.dispatch.branch_prefix))?;
-    reference::check("ci", &config.ci.env)?;
-    agent::check(&config.agent)
-}
-
-fn times(config: &Config) -> [(&'static str, Span); 16] {
-    let (timeouts, liveness) = (&config.timeouts, &config.liveness);
-    [
-        ("dispatch.poll", config.dispatch.poll.0),
-        ("timeouts.session", timeouts.session.0),
-        ("timeouts.ci", timeouts.ci.0),
-        ("timeouts.ci_start", timeouts.ci_start.0),
-        ("timeouts.ci_wait", timeouts.ci_wait.0),
-        ("timeouts.critic", timeouts.critic.0),
-        ("timeouts.renotify", timeouts.renotify.0),
-        ("timeouts.escalate", timeouts.escalate.0),
-        ("timeouts.handoff", timeouts.handoff.0),
-        ("timeouts.stale_dependency", timeouts.stale_dependency.0),
-        ("liveness.restart_window", liveness.restart_window.0),
-        ("liveness.heartbeat", liveness.heartbeat.0),
-        ("liveness.stale_after", liveness.stale_after.0),
-        ("queue.alarm", config.queue.alarm.0),
-        ("keep.ended", config.keep.ended.0),
-        ("keep.workspaces", config.keep.workspaces.0),
-    ]
-}
-
-fn at_least_one(key: &str, value: u32) -> Result<(), Fault> {
-    if value > 0 { Ok(()) } else { Err(Fault::new(format!("`{key}` must be at least 1"))) }
-}
-
-/// Only letters that mean nothing to git or a shell.
-fn name_of_ref(key: &str, name: &str) -> Result<(), Fault> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+#@=,".contains(c);
-    let part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(".lock");
-    if name.chars().all(plain) && !name.contains("..") && name.split('/').all(part) {
-        return Ok(());
-    }
-    Err(Fault::new(format!("`{key}` cannot be part of the name of a branch")))
 }
 
 impl Config {

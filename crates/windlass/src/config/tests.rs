@@ -92,6 +92,13 @@ fn mistakes_are_explained_with_their_line() {
     assert_eq!((kind.line, kind.meant.as_deref()), (Some(2), Some("command")));
     let history = fault("[queue]\nhistory = \"squach\"\n");
     assert_eq!((history.line, history.meant.as_deref()), (Some(2), Some("squash")));
+    let slip = "`agent.dev.kind` is `comand`; it must be one of command, demo, claude-code, codex, acp";
+    assert_eq!(kind.what, slip);
+    let policy = fault("[queue]\npolicy = \"x\"\n");
+    assert_eq!(policy.what, "`queue.policy` is `x`; it must be one of serial, batch, chain, ladder");
+    let large = fault("[dispatch]\nparallel = 99999999999999999999\n");
+    let said = "a whole number from 0 to 4294967295 is wanted, not integer `99999999999999999999`";
+    assert_eq!((large.line, large.what.as_str()), (Some(2), said));
     assert!(fault("[ci\n").line == Some(1));
 }
 
@@ -105,6 +112,30 @@ fn values_without_sense_are_refused() {
         ("[queue]\nalarm = \"0s\"", "queue.alarm"),
         ("[budget]\nper_issue_usd = -1.0", "budget.per_issue_usd"),
         ("[budget]\nper_issue_usd = nan", "budget.per_issue_usd"),
+        ("[dispatch]\nparallel = 100000000", "dispatch.parallel"),
+        ("[ci]\nretry_infra = 4294967295", "ci.retry_infra"),
+        ("[guards]\nmin_free_disk_mb = 9000000000", "guards.min_free_disk_mb"),
+        ("[timeouts]\nsession = \"99999d\"", "timeouts.session"),
+        ("[labels]\nbacklog = \"\"", "labels.backlog"),
+        ("[labels]\nblocked = \"a,b\"", "labels.blocked"),
+        ("[labels]\nabandon = \"backlog\"", "labels.abandon"),
+        ("[ci]\nkeep = [\"target\", \"../../x\"]", "ci.keep"),
+        ("[ci]\nkeep = [\"/tmp\"]", "ci.keep"),
+        ("[ci]\nkeep = [\"\"]", "ci.keep"),
+        ("[ci]\nkeep = [\".git/x\"]", "ci.keep"),
+        ("[ci]\nenv = { \"A=B\" = \"x\" }", "ci.env.A=B"),
+        ("[ci]\nenv = { A = \"env:\" }", "ci.env.A"),
+        ("name = \" \"", "name"),
+        ("name = \"a\\nb\"", "name"),
+        ("branch = \"HEAD\"", "branch"),
+        ("branch = \"a.\"", "branch"),
+        ("[schedule]\ntimezone = \"Mars/X\"", "schedule.timezone"),
+        ("[schedule]\ntimezone = \"\"", "schedule.timezone"),
+        ("[schedule]\ngc = \"every 1ms\"", "schedule.gc"),
+        ("[agent.dev]\nkind = \"claude-code\"\nmodel = \"\"", "agent.dev.model"),
+        ("[agent.dev]\nkind = \"claude-code\"\nmax_turns = 0", "agent.dev.max_turns"),
+        ("[agent.dev]\nkind = \"codex\"\nbase_url = \"localhost\"", "agent.dev.base_url"),
+        ("[agent.dev]\nkind = \"command\"\ncommand = [\"\"]", "agent.dev.command"),
         ("branch = \"a b\"", "branch"),
         ("branch = \"--upload-pack=x\"", "branch"),
         ("[dispatch]\nbranch_prefix = \"$(x)/\"", "dispatch.branch_prefix"),
@@ -126,6 +157,27 @@ fn values_without_sense_are_refused() {
     ] {
         let fault = fault(text);
         assert!(fault.what.contains(&format!("`{key}`")), "{text}: {fault:?}");
+    }
+}
+
+#[test]
+fn a_refusal_says_the_value_and_what_is_allowed() {
+    for (text, said) in [
+        ("[dispatch]\nparallel = 100000000", "`dispatch.parallel` is 100000000; it must be at most 1000"),
+        (
+            "[ci]\nkeep = [\"../../x\"]",
+            "`ci.keep` is `../../x`; it must be a folder inside the checkout, such as \"target\"",
+        ),
+        (
+            "[labels]\nbacklog = \"\"",
+            "`labels.backlog` is empty; it must be a short name of one line without commas",
+        ),
+        (
+            "[schedule]\ntimezone = \"Mars/X\"",
+            "`schedule.timezone` is `Mars/X`; it must be a time zone, such as \"UTC\" or \"Europe/Berlin\"",
+        ),
+    ] {
+        assert_eq!(fault(text).what, said);
     }
 }
 

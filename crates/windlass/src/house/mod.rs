@@ -10,7 +10,7 @@ use windlass_core::time::Millis;
 use windlass_engine::Layout;
 
 pub use ledger::{Known, Last, Ledger};
-pub use when::When;
+pub use when::{When, is_timezone};
 
 use crate::commands::gc;
 use crate::config::Schedule;

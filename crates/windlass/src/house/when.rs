@@ -13,6 +13,11 @@ pub enum When {
     Cron(Box<Crontab>),
 }
 
+pub fn is_timezone(name: &str) -> bool {
+    // One word: the reader of the line takes what is behind the last blank.
+    !name.contains(char::is_whitespace) && cronexpr::parse_crontab(&format!("0 0 * * * {name}")).is_ok()
+}
+
 impl When {
     /// Reads `off`, `every 20m` or `0 3 * * *`.
     pub fn parse(text: &str, timezone: &str) -> Result<Self, String> {
@@ -22,15 +27,15 @@ impl When {
         }
         if let Some(span) = text.strip_prefix("every ") {
             let span = Span::parse(span).map_err(|error| error.to_string())?;
-            return if span > Span::ZERO {
-                Ok(Self::Every(span))
-            } else {
-                Err("`every 0s` never ends".into())
+            return match span {
+                Span::ZERO => Err("`every 0s` never ends".into()),
+                span if span < Span::secs(1) => Err(format!("`{text}` is more often than `every 1s`")),
+                span => Ok(Self::Every(span)),
             };
         }
         let cron = cronexpr::parse_crontab(&format!("{text} {timezone}"));
         cron.map(|cron| Self::Cron(Box::new(cron))).map_err(|_| {
-            format!("`{text}` is neither `off`, nor `every 20m`, nor a line of cron like `0 3 * * *` in time zone `{timezone}`")
+            format!("`{text}` is neither `off`, nor `every 20m`, nor a line of cron like `0 3 * * *`")
         })
     }
 

@@ -174,6 +174,21 @@ fn mistakes_are_named_with_their_place_wherever_they_are() {
     bad(&["status"], &[("WINDLASS__TIMEOUTS__SESSION", "soon")], &["`soon` is not a duration"]);
     bad(&["--set", "ci.slots=0", "status"], &[], &["`--set ci.slots=0`", "must be at least 1"]);
     bad(&["--set", "nonsense=1", "status"], &[], &["there is no key `nonsense`"]);
+    bad(
+        &["--set", "queue.policy=ladda", "status"],
+        &[],
+        &["`queue.policy` is `ladda`; it must be one of serial", "did you mean `ladder`?"],
+    );
+    bad(
+        &["--set", "dispatch.parallel=99999999999999999999", "status"],
+        &[],
+        &["`dispatch.parallel` is 99999999999999999999"],
+    );
+    bad(&["--set", "ci.keep=[\"../../x\"]", "config", "check"], &[], &["`ci.keep`", "inside the checkout"]);
+    machine.write("windlass.local.toml", "[agent.dev]\nenv = { A_KEY = \"env:NOT_THERE\" }\n");
+    let missing = machine.fails(&["config", "check"], "no-secret", 4);
+    assert!(missing.err.contains("windlass.local.toml` is missing"), "{}", missing.err);
+    std::fs::remove_file(machine.repo().join("windlass.local.toml")).unwrap();
     machine.write_user_config("[budget]\n\nper_issue_usd = \"5 $\"\n");
     bad(&["status"], &[], &["config.toml`, line 3", "a number such as 5.00 is wanted"]);
     machine.write_user_config("");

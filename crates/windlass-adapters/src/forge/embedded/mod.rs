@@ -22,6 +22,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::ForgeError;
 use crate::Remedy;
 use fault::Fault;
+pub use text::label_is_fine;
 
 const BUSY: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 20;

@@ -34,6 +34,11 @@ pub(super) fn keyed_body(text: &str, key: &EffectKey) -> Result<String, ForgeErr
     body(text).map(|text| marked(text, key))
 }
 
+/// Whether issues can have a label of this name.
+pub fn label_is_fine(name: &str) -> bool {
+    label(name).is_ok()
+}
+
 // Other forges take a comma for the end of a label in a query.
 pub(super) fn label(name: &str) -> Result<&str, ForgeError> {
     within(name, MAX_NAME, "the label")?;

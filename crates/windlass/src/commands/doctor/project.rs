@@ -37,8 +37,7 @@ pub fn checks(context: &Context, project: &Project, quick: bool, repair: Repair)
 }
 
 fn config(project: &Project) -> Check {
-    let good =
-        project.sources.load().and_then(|loaded| project.facts().settings(&loaded.layered.config).map(drop));
+    let good = project.sources.load().and_then(|loaded| project.facts().settings(&loaded.layered).map(drop));
     match (good, project.loaded.file.note()) {
         (Err(error), _) if error.exit == Exit::Authentication => {
             Check::ok("config", "valid, but for a secret that is not where it should lie")

@@ -129,7 +129,7 @@ impl Watcher {
 
     fn read(&self) -> Result<(Layered, Settings), CliError> {
         let loaded = self.sources.load()?;
-        let settings = self.project.settings(&loaded.layered.config)?;
+        let settings = self.project.settings(&loaded.layered)?;
         Ok((loaded.layered, settings))
     }
 
