@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use crate::config::CREDENTIALS;
+use crate::config::{CODEX_CREDENTIALS, CREDENTIALS};
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -55,7 +55,11 @@ impl Around {
             state_dir: value("WINDLASS_STATE_DIR").map(PathBuf::from),
             search_path,
             settings: settings(),
-            credentials: CREDENTIALS.into_iter().filter(|name| value(name).is_some()).collect(),
+            credentials: CREDENTIALS
+                .into_iter()
+                .chain(CODEX_CREDENTIALS)
+                .filter(|name| value(name).is_some())
+                .collect(),
             log: text("WINDLASS_LOG"),
             user: text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(|| "operator".into()),
             asks: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),

@@ -16,10 +16,10 @@ pub fn claude_folder(tools: &Path) -> PathBuf {
     tools.join(format!("claude-code-{CLAUDE_VERSION}"))
 }
 
-/// Whether there is a Claude Code under its usual name, on the PATH or installed by us.
-pub fn has_claude(search_path: &str, tools: Option<&Path>) -> bool {
-    let on_path = program::find(search_path, &ClaudeOptions::default().binary).is_some();
-    on_path || tools.and_then(own_claude).is_some()
+/// The Claude Code under its usual name, on the PATH or installed by us.
+pub fn claude(search_path: &str, tools: Option<&Path>) -> Option<PathBuf> {
+    let on_path = program::find(search_path, &ClaudeOptions::default().binary);
+    on_path.or_else(|| tools.and_then(own_claude).map(PathBuf::from))
 }
 
 /// The Claude Code that we have installed.

@@ -1,5 +1,6 @@
 //! `windlass init`: makes a checkout a project. Writes one file there, and the state folder elsewhere.
 
+mod agents;
 mod guess;
 
 use std::fs::OpenOptions;
@@ -14,7 +15,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, Project, Tolerance};
-use crate::view::InitReply;
+use crate::view::{AgentFound, InitReply};
 
 /// Where issues and changes live, as yet for everybody.
 const FORGE: &str = "embedded";
@@ -66,10 +67,10 @@ fn begin(
     file: &Path,
     layout: &Layout,
 ) -> Result<InitReply, CliError> {
-    let choices = choose(context, checkout, args)?;
+    let found = agents::found(context);
+    let choices = choose(context, checkout, args, &found)?;
     if context.globals.dry_run {
-        let Choices { name, branch, ci, agent } = choices;
-        return reply(checkout, layout, name, branch, ci, agent.map(agent_word));
+        return of_choices(context, checkout, layout, choices, found);
     }
     project::make_state(&checkout.search_path, &checkout.root, layout, &choices.branch)?;
     let written = OpenOptions::new().write(true).create_new(true).open(file);
@@ -78,7 +79,20 @@ fn begin(
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(file)),
         Err(source) => return Err(CliError::io("write", file, source)),
     }
-    reply(checkout, layout, choices.name, choices.branch, choices.ci, choices.agent.map(agent_word))
+    of_choices(context, checkout, layout, choices, found)
+}
+
+fn of_choices(
+    context: &Context,
+    checkout: &Checkout,
+    layout: &Layout,
+    choices: Choices,
+    found: Vec<AgentFound>,
+) -> Result<InitReply, CliError> {
+    let Choices { name, branch, ci, agent } = choices;
+    let (agent, key) = agent.map(|agent| agents::words(context, agent)).unzip();
+    let known = Known { project: name, branch, ci, agent, agents: found, key: key.flatten() };
+    reply(checkout, layout, known)
 }
 
 /// Somebody else has written the file already, as in a clone: only the state is missing.
@@ -92,24 +106,43 @@ fn adopt(context: &Context, checkout: &Checkout, args: &Args, file: &Path) -> Re
     if !context.globals.dry_run {
         project.make_state()?;
     }
-    let agent = project.config.agent.dev.as_ref().map(|agent| format!("{:?}", agent.kind).to_lowercase());
-    let (branch, ci) = (project.config.branch.clone(), project.config.ci.command.clone());
-    reply(checkout, &project.layout, project.name(), branch, ci, agent)
+    let config = &project.config;
+    let known = Known {
+        project: project.name(),
+        branch: config.branch.clone(),
+        ci: config.ci.command.clone(),
+        agent: config.agent.dev.as_ref().map(|agent| agent.kind.word().to_owned()),
+        agents: agents::found(context),
+        key: no_key(&project),
+    };
+    reply(checkout, &project.layout, known)
 }
 
-fn choose(context: &Context, checkout: &Checkout, args: &Args) -> Result<Choices, CliError> {
+/// What the file of somebody else wants and this machine has not.
+fn no_key(project: &Project) -> Option<String> {
+    let error = project.settings().err().filter(|error| error.exit == Exit::Authentication)?;
+    Some(format!("{}    {}", error.next.join("    "), error.sentence()))
+}
+
+fn choose(
+    context: &Context,
+    checkout: &Checkout,
+    args: &Args,
+    found: &[AgentFound],
+) -> Result<Choices, CliError> {
     let branch = checkout.main_branch(args.branch.as_deref())?;
     let ask = context.may_ask() && !args.yes;
     let mut ci = args.ci.clone().or_else(|| guess::ci(&checkout.root));
     if ci.is_none() && ask {
         ci = question("How is the project tested? (a shell command, empty for later)")?;
     }
-    let mut agent = args.agent.clone().or_else(|| guess::agent(context));
+    let mut agent = args.agent.clone().or_else(|| agents::first(found));
     if agent.is_none() && ask {
         let line =
             question("Which command starts your agent? (it reads its task from stdin, empty for later)")?;
         agent = line.map(AgentChoice::Command);
     }
+    let agent = agent.map(|agent| agents::with_key(context, agent));
     Ok(Choices { name: project::folder_name(&checkout.root), branch, ci, agent })
 }
 
@@ -130,23 +163,19 @@ fn exists(file: &Path) -> CliError {
         .next("windlass config check    after an edit")
 }
 
-fn agent_word(agent: AgentChoice) -> String {
-    match agent {
-        AgentChoice::Command(line) | AgentChoice::Acp(line) => line,
-        AgentChoice::Codex => "codex, key from OPENAI_API_KEY".into(),
-        AgentChoice::Demo => "demo".into(),
-        AgentChoice::ClaudeCode { key } => format!("claude-code, key from {key}"),
-    }
-}
-
-fn reply(
-    checkout: &Checkout,
-    layout: &Layout,
+/// What the reply says, however it came to be.
+struct Known {
     project: String,
     branch: String,
     ci: Option<String>,
     agent: Option<String>,
-) -> Result<InitReply, CliError> {
+    agents: Vec<AgentFound>,
+    /// How the agent gets the key that it lacks.
+    key: Option<String>,
+}
+
+fn reply(checkout: &Checkout, layout: &Layout, known: Known) -> Result<InitReply, CliError> {
+    let Known { project, branch, ci, agent, agents, key } = known;
     let mut next = Vec::new();
     if ci.is_none() {
         next.push(format!("set `command` in [ci] of {FILE}: how is the project tested?"));
@@ -154,6 +183,7 @@ fn reply(
     if agent.is_none() {
         next.push(format!("set [agent.dev] in {FILE}: which program does the work?"));
     }
+    next.extend(key);
     next.push(format!(
         "git add {FILE} && git commit -m \"windlass\" {FILE}    it counts as it is on `{branch}`"
     ));
@@ -168,6 +198,7 @@ fn reply(
         branch,
         ci,
         agent,
+        agents,
         forge: FORGE,
         remote: checkout.origin()?,
         next,
@@ -187,6 +218,11 @@ fn words(reply: &InitReply) -> String {
         reply.agent.clone().unwrap_or_else(open),
         reply.forge
     );
+    for agent in &reply.agents {
+        let version = agent.version.as_deref().unwrap_or("does not say its version");
+        let key = agent.key.map_or_else(|| "no key found".to_owned(), |key| format!("a key is in {key}"));
+        out.push_str(&format!("found    {}: {}, {version}, {key}\n", agent.kind, agent.program));
+    }
     for next in &reply.next {
         out.push_str(&format!("next     {next}\n"));
     }

@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Command => "command",
             Self::Demo => "demo",
@@ -87,6 +87,9 @@ pub enum Argv {
 
 /// The variables by which Claude Code gets its key, in the order in which it asks for them.
 pub const CREDENTIALS: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+/// Where people keep the key that Codex is given.
+pub const CODEX_CREDENTIALS: [&str; 2] = ["OPENAI_API_KEY", CodexOptions::KEY];
 
 /// What makes no sense although it parses.
 pub fn check(agents: &Agents) -> Result<(), Fault> {

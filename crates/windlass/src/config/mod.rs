@@ -27,7 +27,7 @@ use windlass_core::policy::Policy;
 use windlass_core::queue;
 use windlass_core::time::Span;
 
-pub use agent::{Agent, Agents, CREDENTIALS, Kind};
+pub use agent::{Agent, Agents, CODEX_CREDENTIALS, CREDENTIALS, Kind};
 pub use explain::nearest;
 pub use host::is_limit;
 pub use layers::{Layered, Valued};

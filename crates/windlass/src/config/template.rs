@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use windlass_adapters::agent::CodexOptions;
 
-use super::CREDENTIALS;
+use super::{CODEX_CREDENTIALS, CREDENTIALS};
 
 /// What a person or a guess decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,10 @@ pub enum AgentChoice {
     ClaudeCode {
         key: &'static str,
     },
-    Codex,
+    /// With the variable that holds its key.
+    Codex {
+        key: &'static str,
+    },
     /// The line that starts an agent of the Agent Client Protocol.
     Acp(String),
 }
@@ -34,7 +37,7 @@ impl AgentChoice {
         match text.split_once(':') {
             None if text == "demo" => Ok(Self::Demo),
             None if text == "claude-code" => Ok(Self::ClaudeCode { key: CREDENTIALS[0] }),
-            None if text == "codex" => Ok(Self::Codex),
+            None if text == "codex" => Ok(Self::Codex { key: CODEX_CREDENTIALS[0] }),
             Some(("acp", line)) if !line.trim().is_empty() => Ok(Self::Acp(line.trim().to_owned())),
             Some(("command", line)) if !line.trim().is_empty() => Ok(Self::Command(line.trim().to_owned())),
             None | Some(_) => {
@@ -71,10 +74,10 @@ impl Choices {
                 "[agent.dev]\nkind = \"claude-code\"\n# Where its key lies: `env:NAME` or `file:PATH`. Never the key itself.\n\
                  env = {{ {key} = \"env:{key}\" }}"
             ),
-            Some(AgentChoice::Codex) => writeln!(
+            Some(AgentChoice::Codex { key }) => writeln!(
                 text,
                 "[agent.dev]\nkind = \"codex\"\n# Where its key lies: `env:NAME` or `file:PATH`. Never the key itself.\n\
-                 env = {{ {} = \"env:OPENAI_API_KEY\" }}",
+                 env = {{ {} = \"env:{key}\" }}",
                 CodexOptions::KEY
             ),
             Some(AgentChoice::Acp(line)) => {

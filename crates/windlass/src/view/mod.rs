@@ -40,7 +40,7 @@ pub use queue::{
     SCHEMA as QUEUE_SCHEMA, SlotsView,
 };
 pub use reply::{ANSWER_SCHEMA, DOWN_SCHEMA, INIT_SCHEMA, NEW_SCHEMA, UP_SCHEMA};
-pub use reply::{Answered, DownReply, InitReply, NewReply, Reply, UpReply};
+pub use reply::{AgentFound, Answered, DownReply, InitReply, NewReply, Reply, UpReply};
 pub use report::{Report, SCHEMA as REPORT_SCHEMA};
 pub use run::{Run, SCHEMA as RUN_SCHEMA};
 pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule, ScheduleJob, ScheduleLast};

@@ -46,11 +46,24 @@ pub struct InitReply {
     pub ci: Option<String>,
     /// None: it has to be set before the factory can start.
     pub agent: Option<String>,
+    /// Agents that are installed here.
+    pub agents: Vec<AgentFound>,
     /// Where issues and changes live.
     pub forge: &'static str,
     /// Where `origin` lies, which is only read; without credentials.
     pub remote: Option<String>,
     pub next: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentFound {
+    /// As in `kind` of the configuration.
+    pub kind: &'static str,
+    pub program: String,
+    /// None: it does not say.
+    pub version: Option<String>,
+    /// The variable that holds a key for it, never the key; none if there is none.
+    pub key: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -92,6 +92,43 @@ fn an_installed_agent_is_found_and_its_key_is_named_and_never_written() {
 }
 
 #[test]
+fn every_installed_agent_is_named_with_its_version_and_whether_there_is_a_key() {
+    let machine = Machine::new();
+    let path = path_with(&machine, &["claude", "codex"]);
+    let with = |args: &[&str], keys: &[&str]| {
+        let mut command = machine.command(args);
+        command.env("PATH", &path).envs(keys.iter().map(|key| (*key, "hush-hush")));
+        Ran::from(command.output().unwrap())
+    };
+    let dry = ["init", "--yes", "--dry-run", "--json", "--ci", "true"];
+    let view = |ran: &Ran| serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+    let none = view(&with(&dry, &[]));
+    assert_eq!(none["agent"], "claude-code, no key found");
+    let claude = serde_json::json!({
+        "kind": "claude-code",
+        "program": machine.path("bin/claude"),
+        "version": "2.1.325 made up",
+        "key": null,
+    });
+    assert_eq!((&none["agents"][0], &none["agents"][1]["kind"]), (&claude, &"codex".into()));
+    let next = none["next"][0].as_str().unwrap();
+    assert!(next.starts_with("export ANTHROPIC_API_KEY=…") && next.contains("no key found"), "{next}");
+    assert!(next.contains("CLAUDE_CODE_OAUTH_TOKEN"), "{next}");
+    let ran = with(&dry, &["CODEX_API_KEY"]);
+    assert_eq!(view(&ran)["agents"][1]["key"], "CODEX_API_KEY");
+    assert!(!ran.out.contains("hush-hush"), "{ran:?}");
+    let asked = [&dry[..], &["--agent", "codex"]].concat();
+    assert_eq!(view(&with(&asked, &["CODEX_API_KEY"]))["agent"], "codex, key from CODEX_API_KEY");
+    let ran = with(&["init", "--yes", "--ci", "true", "--agent", "claude-code"], &["ANTHROPIC_AUTH_TOKEN"]);
+    assert!(ran.out.contains("claude-code, key from ANTHROPIC_AUTH_TOKEN"), "{ran:?}");
+    assert!(ran.out.contains("2.1.325 made up, a key is in ANTHROPIC_AUTH_TOKEN\nfound    codex"), "{ran:?}");
+    assert!(ran.out.contains("no key found") && !ran.out.contains("next     export"), "{ran:?}");
+    std::fs::remove_dir_all(machine.path("state")).unwrap();
+    let clone = with(&["init"], &[]);
+    assert!(clone.out.contains("next     export ANTHROPIC_AUTH_TOKEN=…"), "{clone:?}");
+}
+
+#[test]
 fn codex_is_taken_where_there_is_no_claude_code() {
     let machine = Machine::new();
     let path = path_with(&machine, &["codex"]);

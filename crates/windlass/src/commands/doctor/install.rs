@@ -34,7 +34,7 @@ pub fn remedy() -> String {
 pub fn claude(context: &Context, project: &Project, repair: Repair) -> Option<Check> {
     let agents = &project.config.agent;
     let wanted = [&agents.dev, &agents.critic].into_iter().flatten().any(by_usual_name);
-    let found = tools::has_claude(project.search_path(), project.tools());
+    let found = tools::claude(project.search_path(), project.tools()).is_some();
     if !wanted || found || repair == Repair::No {
         return None;
     }

@@ -106,15 +106,9 @@ fn version(role: &str, search_path: &str, name: &str, remedy: String) -> Result<
         let says = format!("{role}: there is no program `{name}` on the PATH");
         return Err(Check::fail("agent", says, remedy));
     };
-    let limits = Limits { time: Duration::from_secs(20), stdout: 1 << 12, when_full: Full::Fail };
-    let mut asked = Command::new(&path);
-    asked.arg("--version").env_clear().env("PATH", search_path);
-    match capture(&mut asked, None, &limits) {
-        Ok(said) if said.code() == 0 => {
-            let version = windlass_core::text::one_line(&String::from_utf8_lossy(&said.stdout), 60);
-            Ok(format!("{role}: `{}`, {version}", path.display()))
-        }
-        Ok(_) | Err(_) => {
+    match program::version(search_path, &path) {
+        Some(version) => Ok(format!("{role}: `{}`, {version}", path.display())),
+        None => {
             let says = format!("{role}: `{}` does not say its version", path.display());
             Err(Check::fail("agent", says, "run it by hand"))
         }

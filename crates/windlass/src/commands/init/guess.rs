@@ -1,23 +1,6 @@
-//! Guesses how a project is tested, from what lies in its folder, and who could work on it.
+//! Guesses how a project is tested, from what lies in its folder.
 
 use std::path::Path;
-
-use windlass_adapters::agent::CodexOptions;
-
-use crate::config::{AgentChoice, CREDENTIALS};
-use crate::context::Context;
-use crate::{program, project, tools};
-
-/// An agent that is installed, with the variable that holds its key.
-pub fn agent(context: &Context) -> Option<AgentChoice> {
-    let search_path = &context.around.search_path;
-    if !tools::has_claude(search_path, project::tools_folder(context).as_deref()) {
-        let codex = program::find(search_path, &CodexOptions::default().binary);
-        return codex.map(|_| AgentChoice::Codex);
-    }
-    let key = CREDENTIALS.into_iter().find(|name| context.around.credentials.contains(name));
-    Some(AgentChoice::ClaudeCode { key: key.unwrap_or(CREDENTIALS[0]) })
-}
 
 /// The command, if there is a sign that everybody knows. A script made for CI says it best.
 pub fn ci(root: &Path) -> Option<String> {

@@ -1,0 +1,69 @@
+//! Which agents are installed, and whether the environment holds a key for them. The key itself is never looked at.
+
+use windlass_adapters::agent::CodexOptions;
+
+use crate::config::{AgentChoice, CODEX_CREDENTIALS, CREDENTIALS, FILE, Kind};
+use crate::context::Context;
+use crate::view::AgentFound;
+use crate::{program, project, tools};
+
+/// In the order in which they are taken.
+pub fn found(context: &Context) -> Vec<AgentFound> {
+    let search_path = &context.around.search_path;
+    let claude = tools::claude(search_path, project::tools_folder(context).as_deref());
+    let codex = program::find(search_path, &CodexOptions::default().binary);
+    let claude = claude.map(|path| (Kind::ClaudeCode, path, &CREDENTIALS[..]));
+    let codex = codex.map(|path| (Kind::Codex, path, &CODEX_CREDENTIALS[..]));
+    let found = |(kind, path, keys): (Kind, std::path::PathBuf, &[&'static str])| AgentFound {
+        kind: kind.word(),
+        version: program::version(search_path, &path),
+        program: path.display().to_string(),
+        key: there(context, keys),
+    };
+    claude.into_iter().chain(codex).map(found).collect()
+}
+
+/// The first of them, to be given the key that is there.
+pub fn first(found: &[AgentFound]) -> Option<AgentChoice> {
+    found.first().and_then(|agent| AgentChoice::parse(agent.kind).ok())
+}
+
+/// With the variable that does hold a key, if any does.
+pub fn with_key(context: &Context, agent: AgentChoice) -> AgentChoice {
+    match agent {
+        AgentChoice::ClaudeCode { key } => {
+            AgentChoice::ClaudeCode { key: there(context, &CREDENTIALS).unwrap_or(key) }
+        }
+        AgentChoice::Codex { key } => {
+            AgentChoice::Codex { key: there(context, &CODEX_CREDENTIALS).unwrap_or(key) }
+        }
+        AgentChoice::Command(_) | AgentChoice::Demo | AgentChoice::Acp(_) => agent,
+    }
+}
+
+/// The choice as people know it, and what is to be done before it can work.
+pub fn words(context: &Context, agent: AgentChoice) -> (String, Option<String>) {
+    match agent {
+        AgentChoice::Command(line) | AgentChoice::Acp(line) => (line, None),
+        AgentChoice::Demo => ("demo".into(), None),
+        AgentChoice::ClaudeCode { key } => keyed(context, Kind::ClaudeCode, key, &CREDENTIALS),
+        AgentChoice::Codex { key } => keyed(context, Kind::Codex, key, &CODEX_CREDENTIALS),
+    }
+}
+
+fn keyed(context: &Context, kind: Kind, key: &str, all: &[&'static str]) -> (String, Option<String>) {
+    let kind = kind.word();
+    if there(context, all).is_some() {
+        return (format!("{kind}, key from {key}"), None);
+    }
+    let others: Vec<&str> = all.iter().copied().filter(|name| *name != key).collect();
+    let next = format!(
+        "export {key}=…    no key found for {kind}; or name {}, or a file, in [agent.dev] of {FILE}",
+        others.join(" or ")
+    );
+    (format!("{kind}, no key found"), Some(next))
+}
+
+fn there(context: &Context, names: &[&'static str]) -> Option<&'static str> {
+    names.iter().copied().find(|name| context.around.credentials.contains(name))
+}
