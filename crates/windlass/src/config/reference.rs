@@ -65,6 +65,14 @@ pub fn follow(table: &str, variables: &Variables) -> Result<Variables, Fault> {
     variables.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
 }
 
+/// The variables of the environment that values lie in.
+pub fn named(variables: &Variables) -> impl Iterator<Item = &str> {
+    variables.values().filter_map(|value| match Lies::read(value) {
+        Some(Lies::Env(name)) => Some(name),
+        Some(Lies::File(_)) | None => None,
+    })
+}
+
 fn remedy(value: &str) -> String {
     match Lies::read(value) {
         Some(Lies::File(path)) => format!("write it into `{path}`, for you alone: chmod 600"),

@@ -1,5 +1,6 @@
 //! From what the file says to what the factory works by.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use windlass_adapters::process::GroupLimits;
@@ -106,6 +107,12 @@ impl Config {
             needs_review: names.needs_review,
             abandon: names.abandon,
         }
+    }
+
+    /// The variables that must be in the daemon's environment, because agents or builds are given their values.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let agents = [&self.agent.dev, &self.agent.critic].into_iter().flatten().map(|agent| &agent.env);
+        agents.chain([&self.ci.env]).flat_map(reference::named).collect()
     }
 
     /// Everything the daemon works by. Here, and only here, build and agent must be set.

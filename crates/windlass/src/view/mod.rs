@@ -14,6 +14,7 @@ mod reply;
 mod report;
 mod run;
 mod schedule;
+mod service;
 mod status;
 mod task;
 mod why;
@@ -44,6 +45,7 @@ pub use reply::{AgentFound, Answered, DownReply, InitReply, NewReply, Reply, UpR
 pub use report::{Report, SCHEMA as REPORT_SCHEMA};
 pub use run::{Run, SCHEMA as RUN_SCHEMA};
 pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule, ScheduleJob, ScheduleLast};
+pub use service::{SCHEMA as SERVICE_SCHEMA, Service};
 pub use status::{
     BacklogView, ConfigState, DaemonView, Host, SCHEMA as STATUS_SCHEMA, Status, Today, Working,
 };
@@ -105,6 +107,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (report::SCHEMA, schema_for!(Report)),
         (run::SCHEMA, schema_for!(Run)),
         (schedule::SCHEMA, schema_for!(Schedule)),
+        (service::SCHEMA, schema_for!(Service)),
         (status::SCHEMA, schema_for!(Status)),
         (why::SCHEMA, schema_for!(Why)),
     ])

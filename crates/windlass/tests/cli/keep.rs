@@ -11,7 +11,7 @@ use windlass_core::task::{AbandonReason, BuildLane, State, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, Write as Page};
 
-use crate::common::Machine;
+use crate::common::{Machine, Ran};
 use crate::memory::{daemon, identity, now, sha, task};
 
 fn ago(days: i64) -> Millis {
@@ -82,6 +82,60 @@ fn only_what_ended_long_ago_is_cleared_away() {
     assert_eq!(left, ["sessions/dev-2.1-1", "sessions/dev-3.1-1"]);
     assert!(["b-fresh", "b-waits", "b-unknown"].iter().all(|name| state.join("builds").join(name).is_dir()));
     assert!(git(&["for-each-ref", "refs/windlass/rescue"]).contains("rescue/2.1"));
+}
+
+#[test]
+fn a_service_gets_its_keys_from_a_file_and_stops_where_a_start_cannot_help() {
+    let machine = Machine::with_project();
+    machine.commit_config(
+        "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"claude-code\"\n\
+         env = { ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\", OTHER = \"file:/x\", MODE = \"plain\" }\n",
+    );
+    let service = |args: &[&str]| {
+        let mut command = machine.command(&[&["service"], args].concat());
+        Ran::from(command.env("ANTHROPIC_API_KEY", "hush-hush").output().unwrap())
+    };
+    let file = machine.path("home/.config/windlass/windlass.env");
+    let shown = service(&["show", "--kind", "systemd"]);
+    assert!(shown.out.contains(&format!("\nEnvironmentFile=-{}\n", file.display())), "{shown:?}");
+    assert!(shown.out.contains("\nRestartPreventExitStatus=2 3 4 9\n"), "{shown:?}");
+    let install = service(&["install", "--kind", "systemd"]);
+    assert!(install.err.contains("next  write ANTHROPIC_API_KEY=… into "), "{install:?}");
+    assert!(!install.err.contains("OTHER") && !install.err.contains("MODE"), "{install:?}");
+    let view = machine.json(&["service", "show", "--kind", "launchd"]);
+    assert_eq!(view["variables"], serde_json::json!(["ANTHROPIC_API_KEY"]));
+    assert_eq!(view["missing"], view["variables"]);
+    assert!(view["text"].as_str().unwrap().contains("<key>ThrottleInterval</key>"), "{view}");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "ANTHROPIC_API_KEY=hush-hush\n").unwrap();
+    let install = service(&["install", "--kind", "systemd"]);
+    assert!(install.code == 0 && !install.err.contains("ANTHROPIC_API_KEY"), "{install:?}");
+    let all = format!("{shown:?}{install:?}{view}");
+    assert!(!all.contains("hush-hush"), "{all}");
+}
+
+/// launchd has no such file of its own, so the shell reads it; what it then becomes sees the variables.
+#[test]
+fn the_line_for_launchd_hands_the_variables_over() {
+    let machine = Machine::with_project();
+    let file = machine.path("home/.config/windlass/windlass.env");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let text = machine.run(&["service", "show", "--kind", "launchd"]).out;
+    let words: Vec<String> = text
+        .lines()
+        .skip_while(|line| !line.contains("<array>"))
+        .filter_map(|line| line.trim().strip_prefix("<string>")?.strip_suffix("</string>"))
+        .take(4)
+        .map(|word| word.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+        .collect();
+    let said = || {
+        let mut command = std::process::Command::new(&words[0]);
+        command.args(&words[1..]).args(["sh", "-c", "echo \"$A_KEY\""]).env_clear();
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(said(), "\n", "without the file nothing is amiss");
+    std::fs::write(&file, "A_KEY=hush\n").unwrap();
+    assert_eq!(said(), "hush\n");
 }
 
 #[test]
