@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use from::DAMAGED;
@@ -95,9 +96,11 @@ pub struct Report {
     pub json: bool,
 }
 
+pub const SCHEMA: &str = "windlass.error/1";
+
 /// A problem as RFC 9457 has it.
-#[derive(Serialize)]
-struct Problem<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Problem<'a> {
     #[serde(rename = "type")]
     kind: String,
     schema: &'static str,
@@ -123,7 +126,7 @@ impl Report {
 fn problem(error: &CliError) -> String {
     let problem = Problem {
         kind: format!("urn:windlass:err:{}", error.code),
-        schema: "windlass.error/1",
+        schema: SCHEMA,
         code: error.code,
         title: &error.title,
         detail: error.detail(),

@@ -58,10 +58,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     match &args.what {
         What::Show { origin } => show::all(context, *origin)?,
         What::Get { key } => show::one(context, key)?,
-        What::Defaults => {
-            context.out.text(DEFAULTS)?;
-            context.out.flush()?;
-        }
+        What::Defaults => context.out.show(&show::defaults(), |_| DEFAULTS.to_owned())?,
         What::Check => check(context)?,
         What::Schema { output } => schema(context, output.as_deref())?,
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 pub const SCHEMA: &str = "windlass.config/1";
 pub const SHOW_SCHEMA: &str = "windlass.config-show/1";
+pub const DEFAULTS_SCHEMA: &str = "windlass.config-defaults/1";
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Checked {
@@ -41,5 +42,28 @@ pub struct ConfigValue {
 impl ConfigShow {
     pub fn new(values: Vec<ConfigValue>, note: Option<String>) -> Self {
         Self { schema: SHOW_SCHEMA, values, note }
+    }
+}
+
+/// Every key that there is, in the order of the default file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigDefaults {
+    pub schema: &'static str,
+    pub keys: Vec<ConfigKey>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigKey {
+    pub key: String,
+    /// None: it has to be set, or need not be.
+    pub default: Option<Value>,
+    /// How a value looks.
+    pub example: Value,
+    pub about: String,
+}
+
+impl ConfigDefaults {
+    pub fn new(keys: Vec<ConfigKey>) -> Self {
+        Self { schema: DEFAULTS_SCHEMA, keys }
     }
 }

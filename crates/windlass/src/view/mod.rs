@@ -5,6 +5,7 @@ mod config;
 mod cost;
 mod doctor;
 mod event;
+mod export;
 mod gc;
 mod inbox;
 mod issue;
@@ -26,8 +27,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
 use serde::{Serialize, Serializer};
 use windlass_core::time::Millis;
 
+use crate::demo::check::{self, DemoReport};
+use crate::error::{self, Problem};
+
 pub use agents::{AgentLine, Agents};
-pub use config::{Checked, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
+pub use config::{Checked, ConfigDefaults, ConfigKey, ConfigShow, ConfigValue, SCHEMA as CONFIG_SCHEMA};
 pub use cost::{Cost, CostLine};
 pub use doctor::{Check, CheckResult, Doctor};
 pub use event::{EventLine, LogLine, raw_line};
@@ -88,10 +92,14 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         (agents::SCHEMA, schema_for!(Agents)),
         (config::SCHEMA, schema_for!(Checked)),
         (config::SHOW_SCHEMA, schema_for!(ConfigShow)),
+        (config::DEFAULTS_SCHEMA, schema_for!(ConfigDefaults)),
         (cost::SCHEMA, schema_for!(Cost)),
+        (check::SCHEMA, schema_for!(DemoReport)),
         (doctor::SCHEMA, schema_for!(Doctor)),
+        (error::SCHEMA, schema_for!(Problem<'static>)),
         (event::SCHEMA, schema_for!(EventLine)),
         (event::LOG_SCHEMA, schema_for!(LogLine)),
+        (export::SCHEMA, schema_for!(export::ExportLine)),
         (gc::SCHEMA, schema_for!(Gc)),
         (inbox::SCHEMA, schema_for!(Inbox)),
         (issue::LIST_SCHEMA, schema_for!(Issues)),

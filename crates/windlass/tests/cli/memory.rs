@@ -69,7 +69,7 @@ pub fn identity(task: &Task) -> Identity {
     }
 }
 
-fn save(store: &SqliteStore, ops: Vec<Op>) {
+pub fn save(store: &SqliteStore, ops: Vec<Op>) {
     store.commit(Page::from(ops)).unwrap();
 }
 

@@ -64,7 +64,7 @@ fn day() -> Vec<Op> {
 }
 
 /// #1 and #2 are tested together, #3 does not merge on top of #1 and waits too long, #4 was put first.
-fn filled(machine: &Machine) -> SqliteStore {
+pub fn filled(machine: &Machine) -> SqliteStore {
     for n in 1..=6 {
         assert_eq!(machine.run(&["new", &format!("task {n}")]).code, 0);
     }

@@ -1,5 +1,7 @@
 //! A person's machine in a temporary folder: a git checkout, a home, and the real program with an empty environment.
 
+pub mod fits;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

@@ -23,6 +23,7 @@ impl Demo {
 fn demo() -> Demo {
     let machine = Machine::without_git();
     let report = machine.json(&["demo", "--yes", "--in", "todo", "--pace", "5", "--quiet"]);
+    crate::common::fits::fits(&report);
     Demo { machine, report }
 }
 

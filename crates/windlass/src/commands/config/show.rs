@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
 use crate::text::table;
-use crate::view::{ConfigShow, ConfigValue};
+use crate::view::{ConfigDefaults, ConfigKey, ConfigShow, ConfigValue};
 
 pub fn all(context: &mut Context, origin: bool) -> Result<(), CliError> {
     let project = Project::find_with(context, Tolerance::None)?;
@@ -36,6 +36,20 @@ pub fn one(context: &mut Context, key: &str) -> Result<(), CliError> {
     context.out.show(&view, |_| format!("{}\n", plain(&valued.value)))
 }
 
+pub fn defaults() -> ConfigDefaults {
+    let line = |key: &keys::Key| ConfigKey {
+        key: key.name.clone(),
+        default: key.default.as_ref().map(json),
+        example: json(&key.sample),
+        about: key.about.clone(),
+    };
+    ConfigDefaults::new(keys::KEYS.iter().map(line).collect())
+}
+
+fn json(value: &toml::Value) -> serde_json::Value {
+    serde_json::to_value(value).expect("TOML without a date is JSON")
+}
+
 fn no_value(key: &str) -> CliError {
     let known: Vec<&str> = keys::KEYS.iter().map(|key| key.name.as_str()).collect();
     if known.contains(&key) {
@@ -50,7 +64,6 @@ fn no_value(key: &str) -> CliError {
 }
 
 fn line(key: &str, valued: &Valued) -> ConfigValue {
-    let json = |value: &toml::Value| serde_json::to_value(value).expect("TOML without a date is JSON");
     ConfigValue {
         key: key.to_owned(),
         value: json(&valued.value),
