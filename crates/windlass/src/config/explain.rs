@@ -64,8 +64,8 @@ pub fn of_value(error: &toml::de::Error) -> Fault {
     let said = error.message();
     let Some((unknown, known)) = unknown_key(said) else { return Fault::new(plain(said.trim())) };
     let what = if said.starts_with(UNKNOWN_WORD) {
-        let key = key_of(error).map_or_else(String::new, |key| format!("`{key}` is "));
-        format!("{key}`{unknown}`; it must be one of {}", known.join(", "))
+        let key = key_of(error).map_or_else(|| "it".to_owned(), |key| format!("`{key}`"));
+        format!("{key} must be one of {}; it is `{unknown}`", known.join(", "))
     } else {
         format!("there is no key `{unknown}` here; known are {}", known.join(", "))
     };

@@ -199,7 +199,7 @@ fn typed(key: &str, text: &str) -> Result<toml::Value, Fault> {
     match read.and_then(|mut table| table.remove("v")) {
         Some(value) => Ok(value),
         None if text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(Fault::new(format!("`{key}` is {text}; no number here is as large")))
+            Err(Fault::new(format!("`{key}` must be a smaller number; it is {text}")))
         }
         None if text.contains(['\n', '\0']) => Err(Fault::new(format!("`{key}` must be one line"))),
         None => Ok(toml::Value::String(text.to_owned())),

@@ -39,7 +39,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
 /// The key, its value, and what it should be.
 pub fn wrong(key: &str, value: &str, wanted: &str) -> Fault {
     let is = if value.is_empty() { "empty".to_owned() } else { format!("`{}`", value.escape_debug()) };
-    Fault::new(format!("`{key}` is {is}; it must be {wanted}"))
+    Fault::new(format!("`{key}` must be {wanted}; it is {is}"))
 }
 
 /// Between nothing and ten years.
@@ -49,7 +49,7 @@ pub fn length(key: &str, time: Span) -> Result<(), Fault> {
     }
     if time > LONGEST {
         let days = LONGEST.0 / Span::days(1).0;
-        return Err(Fault::new(format!("`{key}` is {time}; it must be at most {days}d")));
+        return Err(Fault::new(format!("`{key}` must be at most {days}d; it is {time}")));
     }
     Ok(())
 }
@@ -57,10 +57,10 @@ pub fn length(key: &str, time: Span) -> Result<(), Fault> {
 pub fn number(key: &str, value: u64, allowed: RangeInclusive<u64>) -> Result<(), Fault> {
     let (least, most) = (allowed.start(), allowed.end());
     if value < *least {
-        return Err(Fault::new(format!("`{key}` is {value}; it must be at least {least}")));
+        return Err(Fault::new(format!("`{key}` must be at least {least}; it is {value}")));
     }
     if value > *most {
-        return Err(Fault::new(format!("`{key}` is {value}; it must be at most {most}")));
+        return Err(Fault::new(format!("`{key}` must be at most {most}; it is {value}")));
     }
     Ok(())
 }

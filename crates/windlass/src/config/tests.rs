@@ -92,10 +92,10 @@ fn mistakes_are_explained_with_their_line() {
     assert_eq!((kind.line, kind.meant.as_deref()), (Some(2), Some("command")));
     let history = fault("[queue]\nhistory = \"squach\"\n");
     assert_eq!((history.line, history.meant.as_deref()), (Some(2), Some("squash")));
-    let slip = "`agent.dev.kind` is `comand`; it must be one of command, demo, claude-code, codex, acp";
+    let slip = "`agent.dev.kind` must be one of command, demo, claude-code, codex, acp; it is `comand`";
     assert_eq!(kind.what, slip);
     let policy = fault("[queue]\npolicy = \"x\"\n");
-    assert_eq!(policy.what, "`queue.policy` is `x`; it must be one of serial, batch, chain, ladder");
+    assert_eq!(policy.what, "`queue.policy` must be one of serial, batch, chain, ladder; it is `x`");
     let large = fault("[dispatch]\nparallel = 99999999999999999999\n");
     let said = "a whole number from 0 to 4294967295 is wanted, not integer `99999999999999999999`";
     assert_eq!((large.line, large.what.as_str()), (Some(2), said));
@@ -163,18 +163,18 @@ fn values_without_sense_are_refused() {
 #[test]
 fn a_refusal_says_the_value_and_what_is_allowed() {
     for (text, said) in [
-        ("[dispatch]\nparallel = 100000000", "`dispatch.parallel` is 100000000; it must be at most 1000"),
+        ("[dispatch]\nparallel = 100000000", "`dispatch.parallel` must be at most 1000; it is 100000000"),
         (
             "[ci]\nkeep = [\"../../x\"]",
-            "`ci.keep` is `../../x`; it must be a folder inside the checkout, such as \"target\"",
+            "`ci.keep` must be a folder inside the checkout, such as \"target\"; it is `../../x`",
         ),
         (
             "[labels]\nbacklog = \"\"",
-            "`labels.backlog` is empty; it must be a short name of one line without commas",
+            "`labels.backlog` must be a short name of one line without commas; it is empty",
         ),
         (
             "[schedule]\ntimezone = \"Mars/X\"",
-            "`schedule.timezone` is `Mars/X`; it must be a time zone, such as \"UTC\" or \"Europe/Berlin\"",
+            "`schedule.timezone` must be a time zone, such as \"UTC\" or \"Europe/Berlin\"; it is `Mars/X`",
         ),
     ] {
         assert_eq!(fault(text).what, said);

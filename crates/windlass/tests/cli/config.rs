@@ -177,12 +177,15 @@ fn mistakes_are_named_with_their_place_wherever_they_are() {
     bad(
         &["--set", "queue.policy=ladda", "status"],
         &[],
-        &["`queue.policy` is `ladda`; it must be one of serial", "did you mean `ladder`?"],
+        &[
+            "`queue.policy` must be one of serial, batch, chain, ladder; it is `ladda`",
+            "did you mean `ladder`?",
+        ],
     );
     bad(
         &["--set", "dispatch.parallel=99999999999999999999", "status"],
         &[],
-        &["`dispatch.parallel` is 99999999999999999999"],
+        &["`dispatch.parallel` must be a smaller number; it is 99999999999999999999"],
     );
     bad(&["--set", "ci.keep=[\"../../x\"]", "config", "check"], &[], &["`ci.keep`", "inside the checkout"]);
     machine.write("windlass.local.toml", "[agent.dev]\nenv = { A_KEY = \"env:NOT_THERE\" }\n");
