@@ -115,7 +115,7 @@ impl StoreError {
             Self::ReadOnly { .. } => {
                 Some("make the state folder and the database writable for this user".into())
             }
-            Self::Permissions { path, .. } => Some(format!("run `chmod go-w '{}'`", path.display())),
+            Self::Permissions { path, .. } => Some(format!("chmod 700 '{}'", path.display())),
             Self::Foreign { owner, .. } => {
                 Some(format!("run it as user {owner}, or name a folder of your own with WINDLASS_STATE_DIR"))
             }

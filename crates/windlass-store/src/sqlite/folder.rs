@@ -18,23 +18,24 @@ pub(super) fn database(state_dir: &Path) -> PathBuf {
 /// Makes the folder if it is missing, whatever the umask; refuses one that others can write to.
 pub(super) fn prepare(state_dir: &Path) -> Result<(), StoreError> {
     match fs::metadata(state_dir) {
-        Ok(found) => {
-            must_be_ours(state_dir, &found)?;
-            let mode = found.permissions().mode() & 0o7777;
-            if mode & WRITTEN_BY_OTHERS != 0 {
-                return Err(StoreError::Permissions { path: state_dir.to_owned(), mode });
-            }
-            Ok(())
-        }
+        Ok(found) => must_be_ours(state_dir, &found),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(state_dir),
         Err(error) => Err(io_fault(state_dir, "look at the state folder")(error)),
     }
 }
 
-/// Files that we made in somebody else's folder would be in its owner's way.
+/// Files that we made in somebody else's folder would be in its owner's way; and what others can write to, nobody may
+/// believe.
 pub(super) fn must_be_ours(path: &Path, found: &fs::Metadata) -> Result<(), StoreError> {
     let (owner, us) = (found.uid(), rustix::process::geteuid().as_raw());
-    if owner == us { Ok(()) } else { Err(StoreError::Foreign { path: path.to_owned(), owner, us }) }
+    if owner != us {
+        return Err(StoreError::Foreign { path: path.to_owned(), owner, us });
+    }
+    let mode = found.permissions().mode() & 0o7777;
+    if mode & WRITTEN_BY_OTHERS != 0 {
+        return Err(StoreError::Permissions { path: path.to_owned(), mode });
+    }
+    Ok(())
 }
 
 fn make(state_dir: &Path) -> Result<(), StoreError> {

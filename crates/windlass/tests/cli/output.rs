@@ -92,8 +92,17 @@ fn a_folder_that_others_can_write_to_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let machine = Machine::with_project();
     std::fs::set_permissions(machine.state(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let ran = machine.fails(&["pause"], "store-permissions", 1);
-    assert!(ran.err.contains("chmod go-w"), "{}", ran.err);
+    let remedy = format!("chmod 700 '{}'", machine.state().display());
+    for args in [&["pause"][..], &["status"], &["issues"], &["up"], &["up", "--foreground"]] {
+        let ran = machine.fails(args, "store-permissions", 1);
+        assert!(ran.err.contains(&remedy), "{args:?}: {}", ran.err);
+    }
+    let doctor = machine.run(&["doctor", "--quick"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&remedy), "{doctor:?}");
+    let room = ["--set", "guards.min_free_memory_mb=0", "--set", "guards.min_free_disk_mb=0"];
+    let mended = machine.run(&[&room[..], &["doctor", "--quick", "--fix"]].concat());
+    assert_eq!(mended.code, 0, "{mended:?}");
+    assert_eq!(machine.run(&["status"]).code, 0);
 }
 
 #[test]
