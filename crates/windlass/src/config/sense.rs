@@ -29,7 +29,7 @@ pub fn check(config: &Config) -> Result<(), Fault> {
     }
     schedule(config)?;
     names(config)?;
-    for folder in config.ci.keep.iter().filter(|folder| !Slot::can_keep(folder)) {
+    if let Some(folder) = config.ci.keep.iter().find(|folder| !Slot::can_keep(folder)) {
         return Err(wrong("ci.keep", folder, "a folder inside the checkout, such as \"target\""));
     }
     reference::check("ci", &config.ci.env)?;
