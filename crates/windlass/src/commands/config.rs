@@ -1,5 +1,6 @@
 //! `windlass config`: what is in force and who said so, every key with its default, and whether the files are good.
 
+mod set;
 mod show;
 
 use crate::config::{DEFAULTS, FILE, file_schema};
@@ -9,7 +10,7 @@ use crate::exit::Exit;
 use crate::project::{Project, Tolerance};
 use crate::view::{self, Checked};
 
-/// Show what is in force and who said so, check it, or print its schema
+/// Show what is in force and who said so, set it for this machine, check it, or print its schema
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Heard in this order: --set KEY=VALUE, WINDLASS__SECTION__KEY, windlass.local.toml, \
@@ -19,6 +20,7 @@ says of [budget], [guards], parallel and slots is a limit that the project may t
 Examples:
   windlass config show --origin                      every value, and who said it
   windlass config get dispatch.parallel
+  windlass config set dispatch.parallel 1            for this machine alone
   windlass config check && windlass up
   windlass config schema > .windlass/windlass.schema.json
   windlass config schema --output status             what `windlass status --json` prints
@@ -42,6 +44,13 @@ enum What {
         /// With its table, such as dispatch.parallel
         key: String,
     },
+    /// Set one value for this machine, in windlass.local.toml
+    Set {
+        /// With its table, such as dispatch.parallel
+        key: String,
+        /// A text as it is; a list or a table as TOML writes it
+        value: String,
+    },
     /// Every key with its default and what it means
     Defaults,
     /// Whether the factory could start with what is set
@@ -58,6 +67,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     match &args.what {
         What::Show { origin } => show::all(context, *origin)?,
         What::Get { key } => show::one(context, key)?,
+        What::Set { key, value } => set::run(context, key, value)?,
         What::Defaults => context.out.show(&show::defaults(), |_| DEFAULTS.to_owned())?,
         What::Check => check(context)?,
         What::Schema { output } => schema(context, output.as_deref())?,

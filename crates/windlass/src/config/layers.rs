@@ -93,6 +93,13 @@ impl Layer {
     }
 }
 
+impl Layer {
+    /// The value of this key, if nothing else is said.
+    pub fn only(&self, key: &str) -> Option<&toml::Value> {
+        self.values.get(key).filter(|_| self.values.len() == 1)
+    }
+}
+
 impl Layered {
     /// The file, the variable or the flag that said it.
     pub fn place(&self, key: &str) -> Option<&str> {
@@ -243,7 +250,8 @@ fn nested(values: &BTreeMap<String, toml::Value>) -> toml::Table {
     root
 }
 
-fn insert(table: &mut toml::Table, key: &str, value: &toml::Value) {
+/// Into the tables that the key names; they are made where they are missing.
+pub fn insert(table: &mut toml::Table, key: &str, value: &toml::Value) {
     let Some((part, rest)) = key.split_once('.') else {
         table.insert(key.to_owned(), value.clone());
         return;

@@ -6,6 +6,7 @@
 mod agent;
 #[cfg(test)]
 mod docs;
+mod edit;
 mod explain;
 mod host;
 pub mod keys;

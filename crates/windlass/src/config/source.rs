@@ -89,6 +89,11 @@ impl ProjectFile {
 
 impl Sources {
     pub fn load(&self) -> Result<Loaded, CliError> {
+        self.load_with(head(&self.root.join(LOCAL_FILE))?)
+    }
+
+    /// As if the file for this machine said this.
+    pub fn load_with(&self, local: Option<Vec<u8>>) -> Result<Loaded, CliError> {
         let read = read(&self.root, &self.branch, &self.around.search_path)?;
         let mut layers = Vec::new();
         if let Some(path) = self.user_file()
@@ -97,7 +102,7 @@ impl Sources {
             layers.push(Layer::file(Origin::User, shown(&path), &bytes)?);
         }
         layers.push(Layer::file(Origin::Project, read.place, &read.bytes)?);
-        layers.extend(self.local(read.local_is_committed)?);
+        layers.extend(self.local(local, read.local_is_committed)?);
         for (name, value) in &self.around.settings {
             layers.push(Layer::one(Origin::Env, format!("`{name}`"), &key_of(name), value)?);
         }
@@ -127,9 +132,15 @@ impl Sources {
         Some(around.config_home.clone().or(home)?.join("windlass/config.toml"))
     }
 
-    fn local(&self, is_committed: bool) -> Result<Option<Layer>, CliError> {
+    /// What the file for this machine says; nothing if there is none.
+    pub fn local_text(&self) -> Result<String, CliError> {
+        let bytes = head(&self.root.join(LOCAL_FILE))?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn local(&self, bytes: Option<Vec<u8>>, is_committed: bool) -> Result<Option<Layer>, CliError> {
         let path = self.root.join(LOCAL_FILE);
-        let Some(bytes) = head(&path)? else { return Ok(None) };
+        let Some(bytes) = bytes else { return Ok(None) };
         if is_committed {
             return Err(CliError::new("config", Exit::Config, format!("`{LOCAL_FILE}` is part of a commit"))
                 .why("it is for this machine alone; from a commit, whoever wrote it would rule here")

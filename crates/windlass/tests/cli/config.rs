@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::Machine;
+use crate::common::{Machine, Ran};
 
 const PROJECT: &str = "[ci]\ncommand = \"true\"\n[agent.dev]\nkind = \"demo\"\n";
 
@@ -229,6 +229,39 @@ fn files_that_cannot_be_meant_are_refused_clearly() {
     }
     machine.write("windlass.toml", &good);
     assert_eq!(machine.run(&["status"]).code, 0, "and nothing was lost");
+}
+
+#[test]
+fn a_value_is_set_for_this_machine_alone_if_it_is_valid() {
+    let machine = project("[dispatch]\nparallel = 2\n");
+    let file = machine.repo().join("windlass.local.toml");
+    let set = |key: &str, value: &str| machine.run(&["config", "set", key, value]);
+    let dry = machine.run(&["config", "set", "dispatch.parallel", "4", "--dry-run"]);
+    assert!(dry.code == 0 && !file.exists(), "{dry:?}");
+    machine.write("windlass.local.toml", "# mine\n[dispatch]\nparallel = 3 # few\n");
+    let ran = set("dispatch.parallel", "4");
+    assert!(ran.code == 0 && ran.err.contains(".gitignore"), "{ran:?}");
+    assert_eq!(set("agent.dev.env.A", "x y").code, 0);
+    assert_eq!(set("ci.keep", "[\"target\"]").code, 0);
+    let text = "# mine\n[dispatch]\nparallel = 4\n[agent.dev.env]\nA = \"x y\"\n[ci]\nkeep = [\"target\"]\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(machine.run(&["config", "get", "dispatch.parallel"]).out, "4\n");
+    for (key, value, said) in [
+        ("dispatch.parallel", "0", "must be at least 1"),
+        ("dispatch.paralel", "4", "did you mean `parallel`?"),
+        ("queue.policy", "x", "must be one of"),
+        ("ci.keep", "[\"/x\"]", "inside the checkout"),
+    ] {
+        let ran = machine.fails(&["config", "set", key, value], "config", 9);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+    machine.fails(&["config", "set", "dispatch", "{ parallel = 1, poll = \"1s\" }"], "usage", 2);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "a refusal changes nothing");
+    let mut over = machine.command(&["config", "set", "dispatch.parallel", "5"]);
+    let over: Ran = over.env("WINDLASS__DISPATCH__PARALLEL", "7").output().unwrap().into();
+    assert!(over.err.contains("`WINDLASS__DISPATCH__PARALLEL` is heard before it and says 7"), "{over:?}");
+    machine.write("windlass.local.toml", "dispatch = { parallel = 3 }\n");
+    machine.fails(&["config", "set", "dispatch.parallel", "4"], "by-hand", 1);
 }
 
 #[test]
