@@ -202,7 +202,7 @@ fn regression_what_a_session_used_before_it_was_stopped_is_counted() {
 fn regression_seeds_of_long_runs() {
     for seed in [
         28_292, 33_652, 34_666, 35_316, 45_520, 54_874, 61_108, 61_727, 70_947, 78_173, 80_130, 86_544,
-        89_883, 91_176, 7_029,
+        87_725, 89_883, 90_436, 91_176, 7_029,
     ] {
         let run = sim::run(&Template::new(), sim::plan(seed), Lines::NotKept);
         assert_eq!(run.broken, None, "seed {seed}");

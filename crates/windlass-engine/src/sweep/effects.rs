@@ -103,7 +103,7 @@ impl Heart {
             self.look_at(now, &started.session, Life::MayGoOn);
         }
         if let Some(session) = report.stopped {
-            self.session_stopped(now, &session);
+            self.session_stopped(now, &session)?;
         }
         if let Some((reference, commit)) = report.rescued
             && let Some(task) = &order.owner

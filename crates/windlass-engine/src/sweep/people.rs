@@ -9,7 +9,7 @@ use windlass_core::session::{Identity, IdentityStatus, Process, Role};
 use windlass_core::task::{Crash, Effect, Event};
 use windlass_core::time::Millis;
 use windlass_core::{id::EffectKey, task::State};
-use windlass_store::{Op, UsageRow};
+use windlass_store::{Op, StoreError, UsageRow};
 
 use crate::heart::Heart;
 use crate::outside::{Life, Signs};
@@ -72,10 +72,19 @@ impl Heart {
     }
 
     /// It was stopped. What it used until then counts all the same; what else it did has nobody to hear it.
-    pub(crate) fn session_stopped(&mut self, now: Millis, session: &SessionId) {
+    pub(crate) fn session_stopped(&mut self, now: Millis, session: &SessionId) -> Result<(), StoreError> {
         self.outside.forget_session(session);
         self.evidence.remove(session);
-        let Some(mut identity) = self.book.identities.get(session).cloned() else { return };
+        let (mut identity, status) = match self.book.identities.get(session).cloned() {
+            Some(identity) => (identity, IdentityStatus::Terminated),
+            // It was given up, and may have gone on until somebody could stop it.
+            None => match self.store.identity(session)? {
+                Some(identity) if identity.status == IdentityStatus::Crashed => {
+                    (identity, IdentityStatus::Crashed)
+                }
+                Some(_) | None => return Ok(()),
+            },
+        };
         match self.outside.read_session(&identity, Life::MayGoOn) {
             Ok(look) => {
                 identity.facts_read = look.identity.facts_read;
@@ -84,10 +93,13 @@ impl Heart {
             }
             Err(error) => tracing::warn!(%session, error, "cannot read what a stopped session used"),
         }
-        identity.status = IdentityStatus::Terminated;
         let task = identity.task.clone();
+        identity.status = status;
         self.book.save_identity(identity);
-        self.book.log_of(now, &task, FactoryFact::AgentTerminated { session: session.clone() });
+        if status == IdentityStatus::Terminated {
+            self.book.log_of(now, &task, FactoryFact::AgentTerminated { session: session.clone() });
+        }
+        Ok(())
     }
 
     /// Whether this is the review that its task waits for: what an earlier one says again counts no second time.

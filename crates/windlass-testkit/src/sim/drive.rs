@@ -89,9 +89,10 @@ impl Drive {
         false
     }
 
-    /// A restart when there is nothing to do changes nothing.
+    /// A restart when there is nothing to do changes nothing. Mishaps that were never met are over by now.
     pub fn restart_quietly(&mut self) {
         let before = self.store.last_seq().unwrap_or_default();
+        self.world.lock().mishaps_are_over = true;
         let daemons: Vec<DaemonId> = self.hearts.keys().copied().collect();
         for daemon in daemons {
             self.bury(daemon);

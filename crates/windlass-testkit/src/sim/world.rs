@@ -47,6 +47,8 @@ pub struct World {
     /// What was to happen to daemons that are stopped in their tracks.
     pub held: Vec<Happening>,
     pub counts: Counts,
+    /// Before their time: all is done, and those that were never met come no more.
+    pub mishaps_are_over: bool,
     /// So often the store still has to be waited for until the disk is free.
     pub disk_full: Option<u32>,
     pub outage_until: Tick,
@@ -160,6 +162,7 @@ impl World {
             daemons: BTreeMap::new(),
             held: Vec::new(),
             counts: Counts::default(),
+            mishaps_are_over: false,
             disk_full: None,
             outage_until: 0,
             hangs_until: 0,
@@ -197,7 +200,7 @@ impl World {
     }
 
     pub fn is_calm(&self) -> bool {
-        self.now >= self.plan.calm
+        self.mishaps_are_over || self.now >= self.plan.calm
     }
 
     pub fn at(&mut self, at: Tick, what: Happening) {
