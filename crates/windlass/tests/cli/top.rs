@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Machine, search_path};
+
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A terminal of our own: a tmux server with its own socket and an empty environment.
 pub struct Terminal {
@@ -27,7 +30,9 @@ impl Terminal {
             home.display(),
             state.display()
         );
-        Some(Self::open(machine.path("tmux"), "0", &line, columns))
+        // A server that was told to go may still be there when the next one starts.
+        let nth = STARTED.fetch_add(1, Ordering::Relaxed);
+        Some(Self::open(machine.path(&format!("tmux-{nth}")), "0", &line, columns))
     }
 
     /// With this line for the shell in a session of this name.
