@@ -6,8 +6,9 @@ use serde_json::Value;
 use windlass_adapters::forge::{Durability, EmbeddedForge, Forge, NewChange, NewReview};
 use windlass_core::forge::ReviewDecision;
 use windlass_core::id::EffectKey;
+use windlass_core::journal::{Entry, Fact};
 use windlass_core::session::IdentityStatus;
-use windlass_core::task::{AbandonReason, Feedback, State};
+use windlass_core::task::{AbandonReason, Crash, Event, Feedback, State};
 use windlass_core::time::{Millis, Span};
 use windlass_core::verdict::{Category, Finding, FindingStatus, Severity};
 use windlass_store::{Op, SqliteStore, UsageRow};
@@ -141,7 +142,12 @@ fn more(machine: &Machine, store: &SqliteStore) {
         model: model.into(),
         cost_micro_usd: 5_000,
     };
+    let first = memory::task(1, State::Dispatched);
+    let crashed = Event::AgentCrashed { session: first.session, how: Crash::Killed { signal: 9 } };
+    let crashed =
+        Entry { at: now(), task: Some(first.id), issue: Some(first.issue), fact: Fact::Task(crashed) };
     let mut ops = vec![Op::AddUsage(usage("m")), Op::AddUsage(usage("n")), Op::SaveIdentity(ended)];
+    ops.push(Op::Log(crashed));
     let told = Feedback::Told { by: "ann".into(), text: "go on".into() };
     let goes_on = memory::task(9, State::AwaitingSlot { feedback: told });
     ops.extend([reviewed, old, goes_on].map(|task| Op::InsertTask { task, wake_at: None }));
