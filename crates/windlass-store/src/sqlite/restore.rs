@@ -13,25 +13,24 @@ use crate::error::{StoreError, classify, io_fault};
 const SIDE_FILES: [&str; 2] = ["-wal", "-shm"];
 
 /// `aside` is a folder that does not exist yet; it gets the files as they are. Whoever is killed on the way leaves the old
-/// database or the copy in place, and nothing else.
+/// database or the copy in place, and nothing is ever overwritten.
 pub(super) fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(), StoreError> {
     folder::prepare(state_dir)?;
     let opening = folder::begin_opening(state_dir)?;
     let _lock = folder::lock_as_daemon(state_dir, &opening)?;
     check(copy)?;
-    let path = folder::database(state_dir);
-    let fresh = state_dir.join("windlass.db.restored");
-    fs::copy(copy, &fresh).map_err(io_fault(&fresh, "copy"))?;
-    sync(&fresh)?;
     fs::create_dir(aside).map_err(io_fault(aside, "make"))?;
+    let (path, other) = (folder::database(state_dir), folder::database(aside));
+    fs::copy(copy, &other).map_err(io_fault(&other, "copy"))?;
+    sync(&other)?;
+    // Before the copy is in place: what they hold belongs to the old file.
     for end in SIDE_FILES {
         let name = format!("windlass.db{end}");
         move_if_there(&state_dir.join(&name), &aside.join(&name))?;
     }
     // In one step: there is no moment without a database.
-    renameat_with(CWD, &fresh, CWD, &path, RenameFlags::EXCHANGE)
+    renameat_with(CWD, &other, CWD, &path, RenameFlags::EXCHANGE)
         .map_err(|error| io_fault(&path, "put the copy in place")(error.into()))?;
-    move_if_there(&fresh, &aside.join("windlass.db"))?;
     sync(aside)?;
     sync(state_dir)?;
     folder::make_private(&path)
