@@ -69,6 +69,23 @@ fn what_is_due_is_done_once_and_a_missed_time_is_made_up_for() {
 }
 
 #[test]
+fn the_clock_copies_only_what_has_changed() {
+    let machine = Machine::with_project();
+    let due = || machine.run(&["schedule", "run", "--due", "--set", "schedule.gc=off"]).out;
+    let ledger = machine.state().join("schedule/backup.json");
+    let forget = || std::fs::write(&ledger, "{\"since\":0,\"last\":null}").unwrap();
+    due();
+    forget();
+    assert!(due().starts_with("backup: copied to"));
+    forget();
+    assert_eq!(due(), "backup: nothing has changed since the last copy\n");
+    assert_eq!(machine.run(&["new", "something"]).code, 0);
+    forget();
+    assert!(due().starts_with("backup: copied to"));
+    assert_eq!(copies(&machine).len(), 2);
+}
+
+#[test]
 fn a_job_that_fails_says_so_until_it_has_gone_well() {
     let machine = Machine::with_project();
     std::fs::write(machine.state().join("backups"), "in the way").unwrap();
