@@ -40,11 +40,10 @@ impl Mains {
     pub fn take(&self) -> Option<String> {
         match self.try_take() {
             Ok(Intake::Nothing) => None,
-            Ok(Intake::Taken { commits, to }) => Some(format!(
-                "{commits} of your commits on {} are taken over, up to {}",
-                self.branch,
-                to.short()
-            )),
+            Ok(Intake::Taken { commits, to }) => {
+                let commits = number(commits, "commit is", "commits are");
+                Some(format!("of your {}, {commits} taken over, up to {}", self.branch, to.short()))
+            }
             Ok(Intake::Parted(parted)) => Some(format!("{}: {}", self.sentence(parted), self.pull())),
             Err(error) => Some(format!(
                 "your {} cannot be read, the factory goes on with its own: {error}",
@@ -70,8 +69,7 @@ impl Mains {
 
     fn sentence(&self, Parted { theirs, ours }: Parted) -> String {
         let branch = &self.branch;
-        let landed =
-            counted(usize::try_from(ours).unwrap_or(usize::MAX), "commit that has", "commits that have");
+        let landed = number(ours, "commit that has", "commits that have");
         if theirs == 0 {
             return format!("your {branch} lacks {landed} landed");
         }
@@ -81,4 +79,8 @@ impl Mains {
     fn pull(&self) -> String {
         format!("git pull --no-rebase '{}' {}", self.ours.display(), self.branch)
     }
+}
+
+fn number(n: u64, one: &str, many: &str) -> String {
+    counted(usize::try_from(n).unwrap_or(usize::MAX), one, many)
 }

@@ -23,6 +23,7 @@ mod interrupt;
 mod jq;
 mod leftovers;
 mod needs;
+mod opening;
 mod out;
 mod program;
 mod project;

@@ -42,8 +42,17 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
-/// Puts the newest whole copy in place of a database that `error` calls damaged; any other error stays what it is.
-pub fn mend(context: &Context, project: &Project, error: CliError) -> Result<(), CliError> {
+/// Does it; should the database be found damaged, the newest whole copy is put in its place first.
+pub fn mending<T>(
+    context: &Context,
+    project: &Project,
+    does: impl Fn() -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    does().or_else(|error| mend(context, project, error).and_then(|()| does()))
+}
+
+/// Any other error stays what it is.
+fn mend(context: &Context, project: &Project, error: CliError) -> Result<(), CliError> {
     if error.code != DAMAGED {
         return Err(error);
     }

@@ -7,15 +7,14 @@ use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
 use windlass_core::task::{AbandonReason, State};
-use windlass_engine::Factory;
 
 use super::why;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::intake::Mains;
 use crate::interrupt::Interrupt;
+use crate::opening;
 use crate::project::{self, Project};
 use crate::view::{RUN_SCHEMA, Reply, Run};
 use follow::{Ended, Follower};
@@ -146,10 +145,7 @@ fn alone(
 ) -> Result<Ended, CliError> {
     let mut settings = project.settings()?;
     settings.only = Some(follower.issue());
-    let factory = Factory::open(settings, project.layout.clone())?;
-    if let Some(note) = Mains::of(project).take() {
-        context.out.talk(&note);
-    }
+    let factory = opening::open(context, project, &settings)?;
     let stop = factory.stopper();
     let daemon = std::thread::spawn(move || factory.run());
     let ended = follower.follow(context, interrupt, || daemon.is_finished());

@@ -1,13 +1,11 @@
 //! `windlass tick`: one round of the factory without a daemon, for those who start it from a timer.
 
-use windlass_engine::Factory;
-
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::house;
-use crate::intake::Mains;
+use crate::opening;
 use crate::project::{Project, Tolerance};
 use crate::view::Reply;
 
@@ -34,11 +32,7 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
         context.out.show(&view, |_| format!("{}\n", view.what))?;
         return Ok(Exit::Ok);
     }
-    let factory = Factory::open(settings, project.layout.clone())?;
-    if let Some(note) = Mains::of(&project).take() {
-        context.out.talk(&note);
-    }
-    factory.tick()?;
+    opening::open(context, &project, &settings)?.tick()?;
     house::run_due(&project)?;
     let view = Reply::new("one round is done", None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;

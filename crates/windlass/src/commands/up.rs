@@ -45,7 +45,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     if args.foreground {
         return match found {
             Daemon::Up { pid } => Err(already_running(pid)),
-            Daemon::Down | Daemon::Unknown => foreground::run(context, &project, settings),
+            Daemon::Down | Daemon::Unknown => foreground::run(context, &project, &settings),
         };
     }
     let (pid, already) = match found {

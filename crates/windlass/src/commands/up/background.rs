@@ -27,10 +27,7 @@ const MAX_LOG: u64 = 64 * 1024;
 /// The daemon's pid, and whether it was up before.
 pub fn start(context: &Context, project: &Project) -> Result<(Option<u32>, bool), CliError> {
     // Makes or migrates the database here, where a person reads the error.
-    let before = match last_seq(project) {
-        Err(error) => restore::mend(context, project, error).and_then(|()| last_seq(project)),
-        read => read,
-    }?;
+    let before = restore::mending(context, project, || last_seq(project))?;
     take_mark_away(project)?;
     let (path, log) = open_log(project)?;
     let from = log.metadata().map_err(|source| CliError::io("read", &path, source))?.len();

@@ -3,32 +3,23 @@
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
-use windlass_engine::{Factory, Settings, Stop};
+use windlass_engine::{Settings, Stop};
 
 use super::{reload, say_note, take_mark_away};
-use crate::commands::restore;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::intake::Mains;
+use crate::opening;
 use crate::project::Project;
 
-pub fn run(context: &Context, project: &Project, settings: Settings) -> Result<Exit, CliError> {
+pub fn run(context: &Context, project: &Project, settings: &Settings) -> Result<Exit, CliError> {
     start_log(context)?;
     #[cfg(feature = "crash-points")]
     crate::crash::install();
     // Before the factory opens: a signal that comes meanwhile must wait, not kill.
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1]).map_err(no_signals)?;
     take_mark_away(project)?;
-    let open = || Ok(Factory::open(settings.clone(), project.layout.clone())?);
-    let factory = match open() {
-        Err(error) => restore::mend(context, project, error).and_then(|()| open()),
-        opened => opened,
-    }?;
-    // Before anything is begun on an older main.
-    if let Some(note) = Mains::of(project).take() {
-        context.out.talk(&note);
-    }
+    let factory = opening::open(context, project, settings)?;
     let handle = signals.handle();
     let stop = factory.stopper();
     let listener = std::thread::Builder::new().name("signals".into()).spawn(move || listen(signals, &stop));
