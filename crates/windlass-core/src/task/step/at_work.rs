@@ -198,8 +198,8 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
     if heard(&m) {
         return m.stay();
     }
-    // Neither is a fault of the agent, and the successor of a lost conversation begins a new one.
-    if matches!(how, Crash::Stopped | Crash::ConversationLost) {
+    // Only a person does that.
+    if *how == Crash::Stopped {
         return recover(m);
     }
     let (at, window) = (m.at, m.policy.caps.restart_window);
