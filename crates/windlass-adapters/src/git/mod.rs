@@ -27,6 +27,7 @@ pub use history::{Anatomy, Diff, Touch};
 pub use hold::Hold;
 pub use intake::{Intake, Parted};
 pub use merge::Merged;
+pub use names::RESCUE;
 pub use recover::Recovered;
 pub use refs::{Expect, Mark, Swap};
 pub use replay::{Author, Commit, Replayed};

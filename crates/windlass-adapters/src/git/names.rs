@@ -22,6 +22,9 @@ pub(super) fn elsewhere_ref(branch: &str) -> Result<String, GitError> {
     Ok(format!("refs/windlass/elsewhere/{branch}"))
 }
 
+/// Below this name lies what was saved of workspaces, each by the name of its task.
+pub const RESCUE: &str = "refs/windlass/rescue/";
+
 /// Where the main branch of a person's checkout was last seen.
 pub(super) fn checkout_ref(branch: &str) -> Result<String, GitError> {
     checked(branch)?;

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use windlass_adapters::git::{Begin, Expect, FetchError, Fetched, GitError, Hold, Kept, Swap};
+use windlass_adapters::git::{Begin, Expect, FetchError, Fetched, GitError, Hold, Kept, RESCUE, Swap};
 use windlass_core::crash;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::journal::{Fact, FactoryFact};
@@ -161,5 +161,5 @@ pub fn keep(world: &World, task: &Task) -> Result<Option<(String, Sha)>, Fault> 
 }
 
 fn rescue_ref(task: &Task) -> String {
-    format!("refs/windlass/rescue/{}", task.id)
+    format!("{RESCUE}{}", task.id)
 }

@@ -5,7 +5,7 @@ mod places;
 use std::path::Path;
 
 use windlass_adapters::files;
-use windlass_adapters::git::{BareRepo, Expect, Git, Swap};
+use windlass_adapters::git::{BareRepo, Expect, Git, RESCUE, Swap};
 use windlass_adapters::shim::client;
 use windlass_core::build::BuildStatus;
 use windlass_core::id::{BuildId, TaskId};
@@ -128,7 +128,7 @@ impl Broom<'_> {
     /// Work that was saved when its task was abandoned, once the task is long over.
     fn rescued(&self) -> Result<Vec<GcItem>, CliError> {
         let mut items = Vec::new();
-        for (name, commit) in self.repo.list_refs("refs/windlass/rescue/")? {
+        for (name, commit) in self.repo.list_refs(RESCUE)? {
             let task = name.rsplit('/').next().unwrap_or_default();
             let Some(task) = self.store.task(&TaskId::stored(task))? else { continue };
             if !task.value.state.is_terminal() || task.value.since >= self.before {

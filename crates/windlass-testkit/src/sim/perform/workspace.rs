@@ -1,5 +1,6 @@
 //! Workspaces: made, looked into, and removed only after everything in them is safe.
 
+use windlass_adapters::git::RESCUE;
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
 use windlass_engine::Report;
@@ -59,7 +60,7 @@ impl World {
             self.nobody_works_in(task);
             let on_main = self.git.is_ancestor(&workspace.head, &self.git.main());
             if workspace.dirty || !on_main {
-                let reference = format!("refs/windlass/rescue/{}", task.id);
+                let reference = format!("{RESCUE}{}", task.id);
                 self.git.refs.insert(reference.clone(), workspace.head.clone());
                 sometimes!(self, "work was saved before its workspace went");
                 rescued = Some((reference, workspace.head));

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
-use windlass_adapters::git::{BareRepo, Git};
+use windlass_adapters::git::{BareRepo, Git, RESCUE};
 use windlass_adapters::process::{self, Means};
 use windlass_core::id::TaskId;
 use windlass_core::time::Span;
@@ -163,7 +163,7 @@ fn rescue(project: &Project, path: &std::path::Path) -> Result<(), CliError> {
     let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let branch = format!("{}{name}", project.config.dispatch.branch_prefix);
-    let into = format!("refs/windlass/rescue/{name}");
+    let into = format!("{RESCUE}{name}");
     repo.remove_workspace(path, &branch, &into, windlass_engine::now()).map(drop).map_err(|error| {
         CliError::new("rescue", crate::exit::Exit::Failed, format!("cannot save `{}`", path.display()))
             .because(error)

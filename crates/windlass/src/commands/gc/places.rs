@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windlass_adapters::files;
-use windlass_adapters::git::{FetchError, Hold};
+use windlass_adapters::git::{FetchError, Hold, RESCUE};
 use windlass_adapters::shim::client;
 use windlass_core::id::TaskId;
 use windlass_core::task::{State, Task};
@@ -74,7 +74,7 @@ impl Broom<'_> {
             found.kept.push(item(&format!("git cannot save {}", one_line(&unsavable.join(", "), 200))));
             return Ok(());
         }
-        let into = format!("refs/windlass/rescue/{}", task.id);
+        let into = format!("{RESCUE}{}", task.id);
         if self.really {
             self.repo.remove_workspace(clone, &task.branch, &into, self.now).map_err(|error| {
                 let title = format!("cannot clear `{}` away", clone.display());
