@@ -75,6 +75,9 @@ pub struct Tally {
     /// Turns in a row that the provider let fail.
     #[serde(default)]
     pub outages: u32,
+    /// Conversations in a row that could not be resumed.
+    #[serde(default)]
+    pub forgotten: u32,
     /// When the agent was restarted after a crash.
     pub restarts: Vec<Millis>,
 }

@@ -289,6 +289,8 @@ fn a_provider_that_fails_is_waited_for_and_one_that_refuses_is_shown_to_a_person
 #[test]
 fn lost_and_full_conversations_have_successors() {
     insta::assert_snapshot!(story("start forgotten start forgotten start forgotten"), @"RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(crash_recovery_failed)");
+    // Neither a crash before it nor one that is long over counts against it.
+    insta::assert_snapshot!(story("start crash forgotten start stop forgotten start forgotten"), @"RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING RUNNING");
     insta::assert_snapshot!(story("start too-long start too-long start too-long"), @"RUNNING RUNNING RUNNING RUNNING RUNNING ABANDONED(crash_recovery_failed)");
     let policy = Policy::default();
     let mut teller = Teller::new(&policy);

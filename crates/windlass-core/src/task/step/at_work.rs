@@ -138,6 +138,7 @@ fn forget(m: &mut Move<'_>) {
 /// The agent stopped. Silence is answered with reminders, then taken for the end.
 fn turn_ended(mut m: Move<'_>) -> Result<Step, Stale> {
     m.task.tally.outages = 0;
+    m.task.tally.forgotten = 0;
     if heard(&m) {
         return m.stay();
     }
@@ -173,6 +174,7 @@ pub(super) fn push(m: &mut Move<'_>, head: &Sha, tree: &Sha) {
     m.task.tally.no_verdicts = 0;
     m.task.tally.nudges = 0;
     m.task.tally.outages = 0;
+    m.task.tally.forgotten = 0;
 }
 
 fn rejected(mut m: Move<'_>, why: &Rejection) -> Result<Step, Stale> {
@@ -202,6 +204,9 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
     if *how == Crash::Stopped {
         return recover(m);
     }
+    if *how == Crash::ConversationLost {
+        return forgot(m);
+    }
     let (at, window) = (m.at, m.policy.caps.restart_window);
     m.task.tally.restarts.retain(|restart| at.since(*restart) < window);
     if m.task.tally.restarts.len() >= m.policy.caps.restarts as usize {
@@ -213,6 +218,17 @@ fn crashed(mut m: Move<'_>, how: &Crash) -> Result<Step, Stale> {
         m.succeed(|predecessor| Start::Continue { predecessor });
         return m.stay();
     }
+    recover(m)
+}
+
+/// No fault of the agent, so no restart is counted, and its successor begins a new conversation. One that is lost
+/// again before any turn has ended is followed as often as a crash.
+fn forgot(mut m: Move<'_>) -> Result<Step, Stale> {
+    if m.task.tally.forgotten >= m.policy.caps.restarts {
+        let detail = message::crash(&Crash::ConversationLost);
+        return m.abandon(AbandonReason::CrashRecoveryFailed { detail });
+    }
+    m.task.tally.forgotten += 1;
     recover(m)
 }
 
