@@ -14,7 +14,7 @@ pub use due::{due, wake_at};
 pub use effect::{BuildLane, Effect, Ending, Lane, Start};
 pub use event::{Crash, Deadline, Event, Rejection, Trouble, Urgency};
 pub use reason::{AbandonReason, ClosedHow, Feedback, Refusal};
-pub use step::{Claim, Stale, Step, claim, step};
+pub use step::{Claim, Stale, Step, branch_of, claim, step};
 
 use crate::id::{ChangeNumber, IssueNumber, SessionId, Sha, TaskId};
 use crate::phase::Phase;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::id::IssueNumber;
 use windlass_core::money::usd;
+use windlass_core::task::branch_of;
 use windlass_core::time::{Millis, Span};
 use windlass_store::Store;
 
@@ -44,9 +45,9 @@ fn look(project: &Project, now: Millis) -> Result<Plan, CliError> {
     };
     let prefix = &project.config.dispatch.branch_prefix;
     let mut take = Vec::new();
-    for number in &decision.take {
-        let task = TaskId::nth(*number, store.count_tasks_of(*number)? + 1);
-        take.push(line(*number, format!("{prefix}{task}")));
+    for &issue in &decision.take {
+        let nth = store.count_tasks_of(issue)? + 1;
+        take.push(line(issue, branch_of(prefix, issue, nth)));
     }
     let goes_on = live.iter().filter(|task| decision.grant.contains(&task.id));
     Ok(Plan {

@@ -32,7 +32,7 @@ fn the_plan_says_what_would_be_taken_and_why_the_rest_is_not_and_changes_nothing
     let before = (listing(&machine.repo()), listing(&machine.state().join("repo.git")));
     let view = machine.json(&["plan"]);
     assert_eq!(issues(&view["take"]), [1, 4]);
-    assert_eq!(view["take"][0]["says"], "windlass/1.1");
+    assert_eq!(view["take"][0]["says"], "windlass/1");
     let whys: Vec<&str> =
         view["skip"].as_array().unwrap().iter().map(|line| line["says"].as_str().unwrap()).collect();
     assert_eq!(whys, ["waits for #1", "is labelled blocked", "all 2 slots are in use"]);

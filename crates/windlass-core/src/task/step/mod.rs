@@ -39,14 +39,16 @@ pub struct Claim {
     pub branch_prefix: String,
 }
 
+/// The branch of an issue's n-th task.
+pub fn branch_of(prefix: &str, IssueNumber(issue): IssueNumber, nth: u32) -> String {
+    if nth == 1 { format!("{prefix}{issue}") } else { format!("{prefix}{issue}-{nth}") }
+}
+
 /// Takes an issue: the first step of a task.
 pub fn claim(policy: &Policy, claim: Claim, at: Millis) -> Step {
     let id = TaskId::nth(claim.issue, claim.nth);
     let session = SessionId::dev(&id, 1);
-    let branch = match claim.nth {
-        1 => format!("{}{}", claim.branch_prefix, claim.issue.0),
-        nth => format!("{}{}-{nth}", claim.branch_prefix, claim.issue.0),
-    };
+    let branch = branch_of(&claim.branch_prefix, claim.issue, claim.nth);
     let task = Task {
         id,
         issue: claim.issue,
