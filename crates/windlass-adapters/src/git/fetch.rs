@@ -61,23 +61,28 @@ impl BareRepo {
         let git_dir = clone.join(".git");
         self.check_shape(&git_dir)?;
         let elsewhere = head_elsewhere(&git_dir, branch)?;
-        let (ours, theirs, aside) = (work_ref(branch)?, head_ref(branch)?, elsewhere_ref(branch)?);
+        let (ours, theirs) = (work_ref(branch)?, head_ref(branch)?);
         self.fetch(&git_dir, &theirs, &ours, branch)?;
         let (head, tree) = self.head_and_tree(&ours)?;
         let Some(other) = elsewhere else { return Ok(Fetched { head, tree, elsewhere: None }) };
         // HEAD may point to nothing yet, or into the branch's own past: then there is no other work.
-        let found = match self.fetch(&git_dir, "HEAD", &aside, branch) {
-            Ok(()) => Some(self.head_and_tree(&aside)?.0),
-            Err(FetchError::NoBranch { .. }) => None,
-            Err(error) => return Err(error),
-        };
-        let elsewhere = match found {
-            Some(found) if !self.is_ancestor(&found, &head)? => {
+        let elsewhere = match self.fetch_head(&git_dir, branch)? {
+            Some((found, _)) if !self.is_ancestor(&found, &head)? => {
                 Some(Elsewhere { branch: other, head: found })
             }
             Some(_) | None => None,
         };
         Ok(Fetched { head, tree, elsewhere })
+    }
+
+    /// Where HEAD is, and its tree, kept aside.
+    pub(super) fn fetch_head(&self, git_dir: &Path, branch: &str) -> Result<Option<(Sha, Sha)>, FetchError> {
+        let aside = elsewhere_ref(branch)?;
+        match self.fetch(git_dir, "HEAD", &aside, branch) {
+            Ok(()) => self.head_and_tree(&aside).map(Some),
+            Err(FetchError::NoBranch { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn fetch(&self, git_dir: &Path, theirs: &str, ours: &str, branch: &str) -> Result<(), FetchError> {

@@ -13,7 +13,7 @@ use windlass_core::time::Millis;
 use super::bare::BareRepo;
 use super::clone::copy_with_time;
 use super::error::GitError;
-use super::fetch::{FetchError, Fetched};
+use super::fetch::{Elsewhere, FetchError, Fetched};
 use super::names::{full_ref, head_ref, work_ref};
 use super::refs::loose_ref;
 use super::run::Call;
@@ -126,12 +126,27 @@ impl BareRepo {
         match self.fetch_work(clone, branch) {
             Ok(fetched) => Ok(Some(fetched)),
             Err(FetchError::Git(error)) => Err(error.into()),
-            Err(FetchError::Gone | FetchError::NoBranch { .. } | FetchError::Broken { .. }) => {
-                let Some(head) = self.resolve(&work_ref(branch)?)? else { return Ok(None) };
-                let tree = self.tree_of(&head)?;
-                Ok(Some(Fetched { head, tree, elsewhere: None }))
-            }
+            Err(FetchError::NoBranch { .. }) => self.without_branch(clone, branch),
+            Err(FetchError::Gone | FetchError::Broken { .. }) => self.fetched_last(branch),
         }
+    }
+
+    /// The agent renamed or removed its branch: what it is on now counts, and what it had before.
+    fn without_branch(&self, clone: &Path, branch: &str) -> Result<Option<Fetched>, FetchError> {
+        let before = self.fetched_last(branch)?;
+        let Some((head, tree)) = self.fetch_head(&clone.join(".git"), branch)? else { return Ok(before) };
+        Ok(Some(match before {
+            Some(before) if !self.is_ancestor(&before.head, &head)? => {
+                Fetched { elsewhere: Some(Elsewhere { branch: None, head }), ..before }
+            }
+            Some(_) | None => Fetched { head, tree, elsewhere: None },
+        }))
+    }
+
+    fn fetched_last(&self, branch: &str) -> Result<Option<Fetched>, FetchError> {
+        let Some(head) = self.resolve(&work_ref(branch)?)? else { return Ok(None) };
+        let tree = self.tree_of(&head)?;
+        Ok(Some(Fetched { head, tree, elsewhere: None }))
     }
 
     /// The branch's head, if the clone is on it and we have it: then there is nothing to fetch.

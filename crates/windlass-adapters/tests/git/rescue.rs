@@ -112,6 +112,33 @@ fn work_on_another_branch_is_saved_too() {
 }
 
 #[test]
+fn commits_on_a_renamed_branch_are_saved_with_their_past() {
+    let world = World::new();
+    let clone = world.clone("dev");
+    git(&clone, &["branch", "-q", "-m", "mine"]);
+    write(&clone, "draft.txt", "draft\n");
+    git(&clone, &["add", "-A"]);
+    git(&clone, &["commit", "-qm", "draft"]);
+    git(&clone, &["rm", "-q", "draft.txt"]);
+    git(&clone, &["commit", "-qm", "no draft"]);
+    let head = git(&clone, &["rev-parse", "HEAD"]);
+    let saved = world.repo.save(&clone, "dev", INTO, AT).unwrap().unwrap();
+    assert_eq!(saved.commit.to_string(), head);
+    assert_eq!(git(world.repo.path(), &["show", &format!("{INTO}^:draft.txt")]), "draft");
+    // What was fetched before the branch was thrown away is kept beside it.
+    let other = world.clone("other");
+    git(&other, &["commit", "-q", "--allow-empty", "-m", "known"]);
+    let known = world.repo.fetch_work(&other, "other").unwrap().head;
+    git(&other, &["checkout", "-q", "-b", "anew", "HEAD^"]);
+    git(&other, &["branch", "-q", "-D", "other"]);
+    git(&other, &["commit", "-q", "--allow-empty", "-m", "anew"]);
+    let anew = git(&other, &["rev-parse", "HEAD"]);
+    let saved = world.repo.save(&other, "other", INTO, AT).unwrap().unwrap();
+    let parents = git(world.repo.path(), &["show", "-s", "--format=%P", saved.commit.as_str()]);
+    assert_eq!(parents, format!("{known} {anew}"));
+}
+
+#[test]
 fn a_workspace_that_cannot_be_saved_stays() {
     let world = World::new();
     let clone = world.clone("dev");

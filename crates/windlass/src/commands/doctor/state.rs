@@ -162,6 +162,7 @@ fn unowned(project: &Project, store: &dyn Store) -> Result<Vec<PathBuf>, CliErro
 fn rescue(project: &Project, path: &std::path::Path) -> Result<(), CliError> {
     let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // No task says on which branch it worked: whatever it is on is saved.
     let branch = format!("{}{name}", project.config.dispatch.branch_prefix);
     let into = format!("{RESCUE}{name}");
     repo.remove_workspace(path, &branch, &into, windlass_engine::now()).map(drop).map_err(|error| {
