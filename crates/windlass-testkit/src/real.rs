@@ -34,6 +34,13 @@ pub const GOOSE: Program = Program {
     below: "node_modules/@aaif/goose-binary-linux-x64/bin/goose",
 };
 
+pub const OPENCODE: Program = Program {
+    name: "opencode",
+    variable: "WINDLASS_OPENCODE_BIN",
+    folder: "opencode-",
+    below: "node_modules/opencode-linux-x64/bin/opencode",
+};
+
 impl Program {
     /// The program, or nothing with a loud word: a test that needs it then does nothing. With `CI=true` nothing is skipped.
     pub fn binary(self, test: &str) -> Option<PathBuf> {

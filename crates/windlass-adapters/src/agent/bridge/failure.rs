@@ -2,9 +2,12 @@
 
 use crate::shim::Failure;
 
+/// The kind of a failure whose words nobody knows.
+pub(super) const UNKNOWN: &str = "error";
+
 /// The agent has no such conversation to go on with.
 pub(super) fn lost(of: &str) -> Failure {
-    Failure { status: None, kind: "error".to_owned(), text: format!("No conversation found: {of}") }
+    Failure { status: None, kind: UNKNOWN.to_owned(), text: format!("No conversation found: {of}") }
 }
 
 /// The most telling words decide; a bill that is not paid comes with the code of a limit.
@@ -34,7 +37,7 @@ pub(super) fn by_words(text: &str) -> Failure {
         (_, Some(kind @ ("prompt_too_long" | "billing_error"))) => (None, kind),
         (Some(status), _) => (Some(status), "api_error"),
         (None, Some(kind)) => (None, kind),
-        (None, None) => (None, "error"),
+        (None, None) => (None, UNKNOWN),
     };
     Failure { status, kind: kind.to_owned(), text: text.to_owned() }
 }

@@ -8,7 +8,7 @@ use windlass_testkit::real::CODEX;
 use super::*;
 
 const CI: &str = "grep -q 42 answer";
-const TABLE: &str = "kind = \"codex\"\nbinary = \"@agent\"\nmodel = \"m-1\"\nbase_url = \"URL/v1\"\nenv = { CODEX_API_KEY = \"file:@key\" }";
+const TABLE: &str = "kind = \"codex\"\nbinary = \"@agent\"\nmodel = \"m-1\"\nbase_url = \"<url>/v1\"\nenv = { CODEX_API_KEY = \"file:@key\" }";
 const MAKER: Maker = Maker { program: CODEX, table: TABLE, keys: "", critic: SCRIPT, run };
 
 fn run(command: &str) -> Step {

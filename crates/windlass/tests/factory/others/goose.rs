@@ -8,7 +8,7 @@ use super::*;
 
 const MAKER: Maker = Maker {
     program: GOOSE,
-    table: "kind = \"acp\"\ncommand = [\"@agent\", \"acp\"]\nenv = { ANTHROPIC_API_KEY = \"file:@key\", ANTHROPIC_HOST = \"URL\", \
+    table: "kind = \"acp\"\ncommand = [\"@agent\", \"acp\"]\nenv = { ANTHROPIC_API_KEY = \"file:@key\", ANTHROPIC_HOST = \"<url>\", \
             GOOSE_PROVIDER = \"anthropic\", GOOSE_MODEL = \"claude-sonnet-4-5\", GOOSE_MODE = \"approve\", GOOSE_DISABLE_KEYRING = \"1\" }",
     keys: "",
     critic: SCRIPT,

@@ -156,12 +156,11 @@ fn refused(text: String) -> CallError {
     CallError::Refused(Failure { status: None, kind: "error".to_owned(), text })
 }
 
-/// A session that cannot be found is lost; any other refusal is what it says.
+/// Agents say in words of their own that they know no such session, some only that something went wrong. So it is lost
+/// unless the words are about something else: a login, a limit, a provider that is down.
 fn gone(id: &str, error: CallError) -> CallError {
     match error {
-        CallError::Refused(failure)
-            if failure.kind == NO_SESSION || failure.text.to_lowercase().contains("not found") =>
-        {
+        CallError::Refused(failure) if matches!(failure.kind.as_str(), NO_SESSION | failure::UNKNOWN) => {
             CallError::Refused(failure::lost(id))
         }
         CallError::Refused(_) | CallError::Ended(_) | CallError::Broken(_) => error,

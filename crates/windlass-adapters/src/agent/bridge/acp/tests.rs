@@ -81,12 +81,24 @@ fn a_session_that_nobody_knows_is_lost() {
     };
     assert!(none.text.starts_with("No conversation found"), "{none:?}");
     super::super::Memory::new(home.path(), "c-1").keep("s-9").unwrap();
-    let after =
-        "echo '{\"id\":2,\"error\":{\"code\":-32002,\"message\":\"Resource not found\"}}'\nread more\n";
-    let Err(CallError::Refused(gone)) = seen(&bridge(home.path(), resumed, after)) else {
-        panic!("the agent does not know it")
+    let refuses = |error: &str| {
+        let after = format!("echo '{{\"id\":2,\"error\":{error}}}'\nread more\n");
+        match seen(&bridge(home.path(), resumed.clone(), &after)) {
+            Err(CallError::Refused(failure)) => failure,
+            other => panic!("it was let in: {other:?}"),
+        }
     };
-    assert!(gone.text.starts_with("No conversation found"), "{gone:?}");
+    // As goose 1.34.0, gemini 0.61.0 and opencode 1.18.33 say it.
+    for error in [
+        r#"{"code":-32002,"message":"Resource not found","data":"Session not found: s-9"}"#,
+        r#"{"code":-32603,"message":"Internal error","data":{"details":"No previous sessions found for this project."}}"#,
+        r#"{"code":-32603,"message":"Internal error: OpenCode service failure"}"#,
+    ] {
+        let gone = refuses(error);
+        assert!(gone.text.starts_with("No conversation found"), "{gone:?}");
+    }
+    let login = refuses(r#"{"code":-32000,"message":"Authentication required"}"#);
+    assert_eq!(login.kind, "authentication_failed", "a session is not lost for want of a key");
 }
 
 #[test]
