@@ -33,7 +33,7 @@ pub fn feedback(task: &Task, feedback: &Feedback) -> String {
         }
         Feedback::Told { by, text } => told(by, text),
         Feedback::LimitOver => "The provider's limit is over. Go on where you stopped.".into(),
-        Feedback::Retry { reason, .. } => another_try(reason),
+        Feedback::Retry { reason } => another_try(reason),
     }
 }
 

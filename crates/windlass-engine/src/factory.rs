@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_adapters::files;
 use windlass_adapters::forge::{Durability, EmbeddedForge};
@@ -122,7 +122,7 @@ impl Factory {
 
     /// Runs until it is stopped, or until it can no longer write down what it does.
     pub fn run(mut self) -> Result<(), EngineError> {
-        self.heart.begin(clock::now(), std::process::id());
+        self.heart.begin(clock::now(), std::process::id())?;
         loop {
             let now = clock::now();
             let turn = self.heart.turn(now)?;
@@ -139,7 +139,7 @@ impl Factory {
 
     /// One round: hears what is to hear, does what is to do, and leaves agents and builds to themselves.
     pub fn tick(mut self) -> Result<(), EngineError> {
-        self.heart.begin(clock::now(), std::process::id());
+        self.heart.begin(clock::now(), std::process::id())?;
         loop {
             let turn = self.heart.turn(clock::now())?;
             if let Some(how) = self.heart.stopping() {
@@ -178,8 +178,9 @@ impl Factory {
 
     /// Ends every process, after the effects under way have ended: none of them may start one more.
     fn take_down(&mut self) {
+        let until = Instant::now() + LAST_EFFECTS;
         while self.heart.outbox.is_busy() {
-            match self.heard.recv_timeout(LAST_EFFECTS) {
+            match self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Cause::EffectEnded { key, .. }) => drop(self.heart.outbox.done(&key)),
                 Ok(_) => {}
                 Err(_) => break,

@@ -51,6 +51,8 @@ pub struct Heart {
     pub(crate) next_poll: Millis,
     pub(crate) next_heartbeat: Millis,
     retry_at: Option<Millis>,
+    /// When something was last heard or thought.
+    pub(crate) last_look: Option<Millis>,
     stopping: Option<Stopping>,
 }
 
@@ -116,12 +118,14 @@ impl Heart {
             next_poll: now,
             next_heartbeat: now,
             retry_at: None,
+            last_look: None,
             stopping: None,
         })
     }
 
     /// Takes in one cause. What it means for others is thought about in the next turn.
     pub fn hear(&mut self, now: Millis, cause: Cause) -> Result<(), StoreError> {
+        self.was_asleep(now);
         match cause {
             Cause::SessionStirred(session) => self.look_at(now, &session, Life::MayGoOn),
             Cause::SessionSpoke(session) => drop(self.spoke.entry(session).or_insert(now + LISTEN)),
@@ -140,6 +144,7 @@ impl Heart {
 
     /// Writes down what was heard, thinks, and writes down what follows.
     pub fn turn(&mut self, now: Millis) -> Result<Turn, StoreError> {
+        self.was_asleep(now);
         // What was heard is written before it is thought about: thinking reads the store.
         self.write(now)?;
         self.think(now)?;

@@ -1,5 +1,8 @@
 //! What the papers of a session say: its phase, its turns, its end.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use windlass_adapters::agent::{self, HookMeaning, Seen};
@@ -222,6 +225,10 @@ fn read_verdict(papers: &Papers, look: &mut Look) {
         .and_then(|text| verdict::read(text, &head).map_err(|error| error.to_string()));
     look.events.push(match read {
         Ok(report) => Event::VerdictGiven { report },
+        Err(_) if papers.stopped => {
+            let what = "the critic was stopped with the factory".to_owned();
+            Event::CriticFailed { head, trouble: Trouble::Passing, until: None, what }
+        }
         Err(why) => without_verdict(&papers.facts, head, why),
     });
 }
@@ -249,10 +256,12 @@ fn without_verdict(facts: &[Fact], head: Sha, why: String) -> Event {
     Event::CriticFailed { head, trouble, until, what }
 }
 
+/// Only the last message can still be worked on: an end that was never written down was lost with its shim.
 fn turn_is_open(facts: &[Fact]) -> bool {
-    let count = |wanted: fn(&Fact) -> bool| facts.iter().filter(|fact| wanted(fact)).count();
-    count(|fact| matches!(fact, Fact::Delivered { .. }))
-        > count(|fact| matches!(fact, Fact::TurnEnded { .. }))
+    let last = facts.iter().rposition(|fact| matches!(fact, Fact::Delivered { .. }));
+    let Some(at) = last else { return false };
+    let Fact::Delivered { message: last, .. } = &facts[at] else { return false };
+    !facts[at..].iter().any(|fact| matches!(fact, Fact::TurnEnded { message, .. } if message == last))
 }
 
 fn turn_is_over(facts: &[Fact]) -> bool {

@@ -39,7 +39,7 @@ pub fn tasks() -> Vec<Task> {
             critic: Critic::Down { until: Millis(0), what: "overloaded".into() },
         },
         State::AwaitingSlot { feedback: feedback() },
-        State::AwaitingSlot { feedback: Feedback::Retry { reason: "no".into(), said: Vec::new() } },
+        State::AwaitingSlot { feedback: Feedback::Retry { reason: "no".into() } },
         State::Revising { feedback: feedback(), heard: None },
         State::AwaitingHuman { question: "which?".into(), notified_at: Millis(0) },
         State::Limited { until: Millis(0), what: "rate limit".into() },
@@ -120,6 +120,7 @@ pub fn events() -> Vec<Event> {
         Event::IssueClosed,
         Event::SlotGranted,
         Event::CriticGranted,
+        Event::Away { since: Millis(0) },
         Event::Due { deadline: Deadline::WallClock },
         Event::Due { deadline: Deadline::Ci },
         Event::Due { deadline: Deadline::Critic },
@@ -224,8 +225,9 @@ pub fn kind_number(event: &Event) -> usize {
         Event::ProviderFailed { .. } => 31,
         Event::CriticFailed { .. } => 32,
         Event::CriticGranted => 33,
+        Event::Away { .. } => 34,
     }
 }
 
-pub const EVENT_KINDS: usize = 34;
+pub const EVENT_KINDS: usize = 35;
 pub const STATE_KINDS: usize = 13;

@@ -133,6 +133,11 @@ pub enum Event {
     SlotGranted,
     /// Nothing holds everybody up: a critic may be asked.
     CriticGranted,
+    /// From then until now nobody was there: the machine slept, or the factory was down and the agent, too. No deadline
+    /// counts that time.
+    Away {
+        since: Millis,
+    },
     Due {
         deadline: Deadline,
     },
@@ -250,6 +255,7 @@ impl Event {
             Self::IssueClosed => "issue_closed",
             Self::SlotGranted => "slot_granted",
             Self::CriticGranted => "critic_granted",
+            Self::Away { .. } => "away",
             Self::Due { .. } => "due",
             Self::EffectFailed { .. } => "effect_failed",
         }
@@ -291,6 +297,7 @@ impl Event {
             | Self::IssueClosed
             | Self::SlotGranted
             | Self::CriticGranted
+            | Self::Away { .. }
             | Self::Due { .. }
             | Self::EffectFailed { .. } => None,
         }

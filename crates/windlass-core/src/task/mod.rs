@@ -46,6 +46,9 @@ pub struct Task {
     pub retries: u32,
     pub tally: Tally,
     pub findings: Vec<Finding>,
+    /// What people said while the session had no slot; it hears that when it goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
     /// Effects ordered so far; the next one's number is part of its key.
     pub effects: u64,
     /// When active time was last counted.
@@ -169,6 +172,28 @@ impl State {
             Self::Merged { .. } => "MERGED",
             Self::Closed { .. } => "CLOSED",
             Self::Abandoned { .. } => "ABANDONED",
+        }
+    }
+
+    /// Whether the session was told that its last head will not do. Otherwise the same head may be tested and read again:
+    /// nothing spoke against it but what a person has mended meanwhile.
+    pub fn wants_new_head(&self) -> bool {
+        match self {
+            Self::Revising { feedback, .. } | Self::HandingOff { feedback: Some(feedback), .. } => {
+                feedback.turns_down()
+            }
+            Self::HandingOff { feedback: None, .. }
+            | Self::Dispatched
+            | Self::Running { .. }
+            | Self::AwaitingCi { .. }
+            | Self::AwaitingCritic { .. }
+            | Self::AwaitingSlot { .. }
+            | Self::AwaitingHuman { .. }
+            | Self::Limited { .. }
+            | Self::Queued { .. }
+            | Self::Merged { .. }
+            | Self::Closed { .. }
+            | Self::Abandoned { .. } => false,
         }
     }
 

@@ -68,10 +68,9 @@ pub enum Feedback {
         text: String,
     },
     LimitOver,
-    /// A person wants another try: a new session begins, and hears what was said to it meanwhile.
+    /// A person wants another try: a new session begins.
     Retry {
         reason: String,
-        said: Vec<String>,
     },
 }
 
@@ -135,6 +134,17 @@ impl AbandonReason {
 }
 
 impl Feedback {
+    /// Whether it says that the head as it is will not do.
+    pub fn turns_down(&self) -> bool {
+        match self {
+            Self::CiFailed { .. }
+            | Self::ChangesRequested { .. }
+            | Self::Conflict { .. }
+            | Self::GateFailed { .. } => true,
+            Self::Answer { .. } | Self::Told { .. } | Self::LimitOver | Self::Retry { .. } => false,
+        }
+    }
+
     pub fn word(&self) -> &'static str {
         match self {
             Self::CiFailed { .. } => "ci_failed",

@@ -104,6 +104,11 @@ impl Teller {
             "eject" => Event::Ejected { head, failing: vec![], log: String::new() },
             "land" => Event::MergeComplete { head, commit: sha(5_000) },
             "slot" => Event::SlotGranted,
+            "night" => {
+                let since = self.at;
+                self.at = since + Span::hours(20);
+                Event::Away { since }
+            }
             "answer" => Event::Answered { by: "ann".into(), text: "blue".into() },
             "tell" => Event::Told { by: "ann".into(), text: "hurry".into() },
             "abandon" => Event::AbandonAsked { by: "ann".into() },
@@ -284,6 +289,40 @@ fn a_provider_that_fails_is_waited_for_and_one_that_refuses_is_shown_to_a_person
     assert!(!story(&format!("start {mended}")).contains("AWAITING_HUMAN"));
     // What was signalled before the provider failed counts.
     insta::assert_snapshot!(story("start signal down denied work"), @"RUNNING RUNNING RUNNING RUNNING AWAITING_CI");
+}
+
+#[test]
+fn a_night_in_which_nobody_was_there_counts_for_no_deadline() {
+    let policy = Policy::default();
+    for words in
+        ["start", "start signal work red slot", "start full", "start signal work", "start signal work green"]
+    {
+        let mut teller = Teller::new(&policy);
+        words.split(' ').for_each(|word| drop(teller.tell(&policy, word)));
+        let left = |teller: &Teller| wake_at(&policy, &teller.task).expect("a deadline").0.since(teller.at);
+        let before = left(&teller);
+        teller.tell(&policy, "night");
+        assert_eq!(left(&teller), Span(before.0 - 60_000), "{words}: all but the minute before it");
+    }
+    // Those who wait for people or a provider wait for them at night, too.
+    insta::assert_snapshot!(story("start ask night"), @"RUNNING AWAITING_HUMAN !");
+}
+
+#[test]
+fn a_word_for_a_session_without_a_slot_is_kept_until_it_has_one() {
+    let policy = Policy::default();
+    for words in ["start signal work red tell", "start limit tell late", "start crash crash crash retry tell"]
+    {
+        let mut teller = Teller::new(&policy);
+        words.split(' ').for_each(|word| drop(teller.tell(&policy, word)));
+        let said = |teller: &Teller| {
+            let hurry = |order: &&Effect| matches!(order, Effect::Say { text, .. } if text.contains("hurry"));
+            teller.orders.iter().filter(hurry).count()
+        };
+        assert_eq!(said(&teller), 0, "{words}");
+        teller.tell(&policy, "slot");
+        assert_eq!((said(&teller), teller.task.said.len()), (1, 0), "{words}");
+    }
 }
 
 #[test]

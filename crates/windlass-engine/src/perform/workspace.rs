@@ -100,7 +100,7 @@ fn reject(world: &World, task: &Task, fetched: &Fetched) -> Result<Option<Reject
             None => Rejection::NothingCommitted,
         }));
     }
-    if task.pushed.as_ref() == Some(&fetched.head) && task.state.holds_slot() {
+    if task.pushed.as_ref() == Some(&fetched.head) && task.state.wants_new_head() {
         return Ok(Some(Rejection::NothingNew { head: fetched.head.clone() }));
     }
     let grown = world.repo.is_ancestor(&base, &fetched.head)?;

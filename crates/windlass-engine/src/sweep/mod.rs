@@ -1,5 +1,6 @@
 //! Looks at the world and says what it saw.
 
+mod away;
 mod commands;
 mod effects;
 mod issues;

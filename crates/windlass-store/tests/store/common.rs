@@ -30,6 +30,7 @@ pub fn task(issue: u64, nth: u32) -> Task {
         retries: 0,
         tally: Tally::default(),
         findings: Vec::new(),
+        said: Vec::new(),
         effects: 0,
         counted_at: Millis(100),
         bead_id: None,

@@ -148,7 +148,8 @@ fn next_event(last: Option<&Event>) -> Option<Event> {
         Some(Event::RetryAsked { .. }) => Event::IssueClosed,
         Some(Event::IssueClosed) => Event::SlotGranted,
         Some(Event::SlotGranted) => Event::CriticGranted,
-        Some(Event::CriticGranted) => Event::Due { deadline: Deadline::WallClock },
+        Some(Event::CriticGranted) => Event::Away { since: Millis(1) },
+        Some(Event::Away { .. }) => Event::Due { deadline: Deadline::WallClock },
         Some(Event::Due { .. }) => Event::EffectFailed { effect: text(), why: text() },
         Some(Event::EffectFailed { .. }) => return None,
     })

@@ -80,7 +80,7 @@ impl Drive {
         let heart = live(|| {
             let layout = Layout::new("state");
             let mut heart = Heart::remember(settings, layout, Arc::new(ledger), Box::new(window), now)?;
-            heart.begin(now, id);
+            heart.begin(now, id)?;
             Ok(heart)
         });
         if let Some(heart) = self.survived(id, heart) {

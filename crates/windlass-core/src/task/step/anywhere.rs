@@ -13,6 +13,11 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
             let stops = m.is_spent() && m.task.state.holds_slot();
             if stops { m.abandon(AbandonReason::Budget) } else { m.stay() }
         }
+        Event::Away { since } => {
+            let away = m.at.since((*since).max(m.task.since));
+            m.task.since = m.task.since + away;
+            m.stay()
+        }
         Event::ChangeOpened { number } => {
             if m.task.change.is_some() {
                 return Err(Stale);

@@ -39,6 +39,7 @@ pub(super) fn on(mut m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         Event::Due { deadline } => due(m, *deadline),
         Event::EffectFailed { effect, why } => effect_failed(m, effect, why),
         Event::UsageSeen { .. }
+        | Event::Away { .. }
         | Event::ChangeOpened { .. }
         | Event::MergeComplete { .. }
         | Event::AbandonAsked { .. }

@@ -50,6 +50,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::AbandonAsked { .. }
         | Event::IssueClosed
         | Event::CriticGranted
+        | Event::Away { .. }
         | Event::SlotGranted
         | Event::Due { .. }
         | Event::EffectFailed { .. } => Err(Stale),
@@ -71,5 +72,5 @@ fn retry(mut m: Move<'_>) -> Result<Step, Stale> {
         labels.backlog.clone(),
     ];
     m.order(Effect::SetLabels { add, remove });
-    m.send_back(Feedback::Retry { reason: reason.sentence(), said: Vec::new() })
+    m.send_back(Feedback::Retry { reason: reason.sentence() })
 }

@@ -16,11 +16,12 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, tree: &Sha, event: &Event) -> Resu
         Event::WorkFetched { head: new, tree, .. } => new_head(m, head, new, tree),
         Event::Told { by, text } => m.send_back(Feedback::Told { by: by.clone(), text: text.clone() }),
         Event::Due { deadline: Deadline::Ci } => {
-            m.say(message::ci_timeout(head));
+            m.task.said.push(message::ci_timeout(head));
             m.ask(message::ci_timeout(head))
         }
         Event::EffectFailed { effect, why } => m.ask(message::effect_failed(effect, why)),
         Event::UsageSeen { .. }
+        | Event::Away { .. }
         | Event::ChangeOpened { .. }
         | Event::MergeComplete { .. }
         | Event::AbandonAsked { .. }

@@ -52,6 +52,7 @@ pub(super) fn on(mut m: Move<'_>, head: &Sha, event: &Event) -> Result<Step, Sta
         | Event::Answered { .. }
         | Event::RetryAsked { .. }
         | Event::CriticGranted
+        | Event::Away { .. }
         | Event::SlotGranted
         | Event::Due { .. } => Err(Stale),
     }

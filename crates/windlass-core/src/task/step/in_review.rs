@@ -40,6 +40,7 @@ pub(super) fn on(m: Move<'_>, head: &Sha, tree: &Sha, critic: &Critic, event: &E
         }
         Event::EffectFailed { effect, why } => m.ask(message::effect_failed(effect, why)),
         Event::UsageSeen { .. }
+        | Event::Away { .. }
         | Event::ChangeOpened { .. }
         | Event::MergeComplete { .. }
         | Event::AbandonAsked { .. }

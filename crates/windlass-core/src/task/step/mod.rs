@@ -65,6 +65,7 @@ pub fn claim(policy: &Policy, claim: Claim, at: Millis) -> Step {
         retries: 0,
         tally: Tally::default(),
         findings: Vec::new(),
+        said: Vec::new(),
         effects: 0,
         counted_at: at,
         bead_id: None,
@@ -87,7 +88,7 @@ pub fn step(policy: &Policy, task: &Task, at: Millis, event: &Event) -> Result<S
     if event.session().is_some_and(|session| *session != task.session) {
         return Err(Stale);
     }
-    let move_ = Move::begin(policy, task, at);
+    let move_ = Move::begin(policy, task, at, event);
     match &task.state {
         State::Dispatched | State::Running { .. } | State::Revising { .. } | State::HandingOff { .. } => {
             at_work::on(move_, event)
@@ -111,10 +112,11 @@ struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    fn begin(policy: &'a Policy, task: &Task, at: Millis) -> Self {
+    fn begin(policy: &'a Policy, task: &Task, at: Millis, event: &Event) -> Self {
         let mut task = task.clone();
         if task.state.holds_slot() {
-            task.tally.active = task.tally.active + at.since(task.counted_at);
+            let until = if let Event::Away { since } = event { at.min(*since) } else { at };
+            task.tally.active = task.tally.active + until.since(task.counted_at);
         }
         task.counted_at = at.max(task.counted_at);
         Self { policy, at, task, effects: Vec::new() }

@@ -35,6 +35,7 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
         | Event::NoVerdict { .. }
         | Event::CriticFailed { .. }
         | Event::CriticGranted
+        | Event::Away { .. }
         | Event::MergeConflict { .. }
         | Event::Ejected { .. }
         | Event::AlreadyOnMain { .. }
@@ -47,25 +48,30 @@ pub(super) fn on(m: Move<'_>, event: &Event) -> Result<Step, Stale> {
 /// The same session goes on with what it was waiting for, unless its money is spent: then it gets no other turn.
 fn resume(mut m: Move<'_>) -> Result<Step, Stale> {
     let State::AwaitingSlot { feedback } = m.task.state.clone() else { return Err(Stale) };
-    if let Feedback::Retry { reason, said } = feedback {
-        return begin_anew(m, reason, said);
+    if let Feedback::Retry { reason } = feedback {
+        return begin_anew(m, reason);
     }
     if m.is_spent() {
         return m.abandon(AbandonReason::Budget);
     }
     m.task.tally.nudges = 0;
     m.say(message::feedback(&m.task, &feedback));
+    pass_on(&mut m);
     m.go(State::Revising { feedback, heard: None })
 }
 
 /// A new session in the kept workspace.
-fn begin_anew(mut m: Move<'_>, reason: String, said: Vec<String>) -> Result<Step, Stale> {
+fn begin_anew(mut m: Move<'_>, reason: String) -> Result<Step, Stale> {
     m.order(Effect::MakeWorkspace { branch: m.task.branch.clone() });
     m.succeed(|predecessor| Start::Retry { predecessor, reason });
-    for text in said {
+    pass_on(&mut m);
+    m.go(State::Dispatched)
+}
+
+fn pass_on(m: &mut Move<'_>) {
+    for text in std::mem::take(&mut m.task.said) {
         m.say(text);
     }
-    m.go(State::Dispatched)
 }
 
 fn answered(m: Move<'_>, by: &str, text: &str) -> Result<Step, Stale> {
@@ -88,17 +94,13 @@ fn answered(m: Move<'_>, by: &str, text: &str) -> Result<Step, Stale> {
     }
 }
 
-/// A word from a person answers the question if there is one; else it is said when the session goes on.
+/// A word from a person answers the question if there is one; else it is said when the session goes on, and not before: it
+/// has no slot.
 fn told(mut m: Move<'_>, by: &str, text: &str) -> Result<Step, Stale> {
     if let State::AwaitingHuman { .. } = &m.task.state {
         return answered(m, by, text);
     }
-    let text = message::told(by, text);
-    if let State::AwaitingSlot { feedback: Feedback::Retry { said, .. } } = &mut m.task.state {
-        said.push(text);
-    } else {
-        m.say(text);
-    }
+    m.task.said.push(message::told(by, text));
     m.stay()
 }
 

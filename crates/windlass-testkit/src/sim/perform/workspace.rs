@@ -48,7 +48,7 @@ impl World {
         if *head == base {
             return Some(Rejection::NothingCommitted);
         }
-        if task.pushed.as_ref() == Some(head) && task.state.holds_slot() {
+        if task.pushed.as_ref() == Some(head) && task.state.wants_new_head() {
             return Some(Rejection::NothingNew { head: head.clone() });
         }
         (!self.git.is_ancestor(&base, head)).then_some(Rejection::HistoryRewritten)
