@@ -25,8 +25,10 @@ use crate::outside::Question;
 
 const KNOWN_MAIN: &str = "known_main";
 
-/// Before git is asked again after it could not answer.
+/// Before git is asked again after it could not answer; each time in a row twice as long, up to five minutes.
 const GIT_PATIENCE: Span = Span::secs(5);
+/// After so many failures in a row, about half an hour, a person has to look.
+const GIT_FAILURES: u32 = 12;
 
 impl Heart {
     /// One round of the queue.
@@ -43,7 +45,8 @@ impl Heart {
             self.queue.forget_main();
         }
         let paused = self.queue.paused.is_some() && !bugs::is(Bug::QueuePauseIgnored);
-        if !idle && !self.queue.linking && !self.is_landing() && !paused {
+        let resting = self.queue.ask_after.is_some_and(|at| now < at);
+        if !idle && !self.queue.linking && !self.is_landing() && !paused && !resting {
             match self.queue.main.clone() {
                 Some((main, tree)) => self.plan_on(now, main, &tree, entries)?,
                 None => self.ask_git(Vec::new()),
@@ -149,11 +152,11 @@ impl Heart {
         let chained = match built {
             Ok(chained) => chained,
             Err(error) => {
-                tracing::warn!(error, "cannot build the queue's chain");
-                self.retry_at(now + GIT_PATIENCE);
+                self.git_failed(now, &error);
                 return Ok(());
             }
         };
+        (self.queue.failures, self.queue.ask_after) = (0, None);
         // A person may have paused the queue in the meantime: then nothing more is tested.
         if !self.adopt_main(now, &chained) || self.queue.paused.is_some() {
             return Ok(());
@@ -163,6 +166,19 @@ impl Heart {
             self.start_run(now, &base, &base_tree, stack)?;
         }
         Ok(())
+    }
+
+    /// It may be a full disk that is empty again in a minute, or something that only a person can mend.
+    fn git_failed(&mut self, now: Millis, error: &str) {
+        tracing::warn!(error, "cannot build the queue's chain");
+        let wait = Span(GIT_PATIENCE.0 << self.queue.failures.min(6));
+        self.queue.failures += 1;
+        self.queue.ask_after = Some(now + wait);
+        self.retry_at(now + wait);
+        if self.queue.failures >= GIT_FAILURES {
+            self.queue.failures = 0;
+            self.pause_queue(now, format!("git failed {GIT_FAILURES} times in a row: {error}"));
+        }
     }
 
     /// Whether the queue may go on from there.

@@ -110,6 +110,11 @@ impl Book {
         self.tasks.insert(task.id.clone(), task);
     }
 
+    /// The issue's task, if it is in memory or ended on the page that is being written.
+    pub fn task_of(&self, issue: IssueNumber) -> Option<&Task> {
+        self.tasks.values().chain(self.page.ended.values()).find(|task| task.issue == issue)
+    }
+
     /// Whether the task is in memory, or can be taken back from the page that is being written.
     pub fn recall(&mut self, id: &TaskId) -> bool {
         if let Some(task) = self.page.ended.remove(id) {

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::path::Path;
+use std::time::Duration;
 
 use windlass_adapters::agent::{Conversation, Limits, PROTOCOL, SessionContext};
 use windlass_adapters::files;
@@ -21,6 +22,9 @@ use super::{Fault, Report, Started, workspace};
 use crate::inherit::{self, Left};
 use crate::record::Order;
 use crate::world::World;
+
+/// A shim gives its program two seconds to end; one that has not ended by then does not hear.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn start_dev(
     world: &World,
@@ -269,10 +273,8 @@ pub fn stop(
 ) -> Result<Report, Fault> {
     let folder = world.layout.session(session);
     if folder.exists() {
-        client::request_stop(&folder)?;
-        client::wait_gone(&folder)?;
+        client::end(&folder, PATIENCE)?;
         crash::step("gone");
-        client::kill_leftovers(&folder)?;
     }
     conversation::forget(world, task, session)?;
     slots.release(session);

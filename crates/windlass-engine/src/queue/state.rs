@@ -6,6 +6,7 @@ use windlass_core::id::Sha;
 use windlass_core::queue::{
     Change, Entry, Link, MEMORY_KEY, Memory, Now, PAUSED_KEY, Pause, Run, RunState, Stand, View,
 };
+use windlass_core::time::Millis;
 use windlass_store::{Store, StoreError};
 
 use super::KNOWN_MAIN;
@@ -26,6 +27,9 @@ pub struct Queue {
     pub(super) stands: BTreeMap<Change, Stand>,
     /// Git was asked and its answer was not taken in yet.
     pub(crate) linking: bool,
+    /// How often in a row git could not answer, and when it is asked again.
+    pub(super) failures: u32,
+    pub(super) ask_after: Option<Millis>,
     /// Git's answer.
     pub linked: Option<Result<Chained, String>>,
     mirrored: Option<serde_json::Value>,

@@ -74,7 +74,11 @@ impl Heart {
     }
 
     fn retry(&mut self, now: Millis, issue: IssueNumber, by: String) -> Result<Answer, StoreError> {
-        let task = self.store.newest_task_of(issue)?.map(|task| task.value);
+        // What was ended a moment ago is not in the store yet.
+        let task = match self.book.task_of(issue) {
+            Some(task) => Some(task.clone()),
+            None => self.store.newest_task_of(issue)?.map(|task| task.value),
+        };
         let refused = cannot_retry(task.as_ref().map(|task| &task.state));
         let Some(task) = task.filter(|_| refused.is_none()) else {
             return Ok(Answer::Refused { why: format!("{issue}: {}", refused.unwrap_or_default()) });

@@ -5,7 +5,7 @@ use windlass_core::bugs::{self, Bug};
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
-use windlass_core::task::{Claim, Event, Task};
+use windlass_core::task::{Claim, Effect, Event, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, StoreError};
 
@@ -72,12 +72,27 @@ impl Heart {
                 continue;
             }
             self.restless = true;
+            if self.may_be_our_own_label(&candidate) {
+                // The end of the change has it read again.
+                continue;
+            }
             self.notice(now, &candidate);
             self.know_ended(issue.number)?;
             self.backlog.titles.insert(issue.number, issue.title);
             self.backlog.issues.insert(issue.number, candidate);
         }
         Ok(())
+    }
+
+    /// Whether the label to leave it alone may be ours, from before a retry that is just taking it away.
+    fn may_be_our_own_label(&self, issue: &Candidate) -> bool {
+        let sets = |effect: &Effect| matches!(effect, Effect::SetLabels { .. });
+        let task = self.live_task_of(issue.number);
+        issue.labels.contains(&self.settings.policy.labels.abandon)
+            && task.is_some_and(|task| {
+                self.outbox.all(sets).any(|order| order.owner.as_ref() == Some(&task))
+                    || self.book.orders(sets)
+            })
     }
 
     /// A closed issue or the label to leave it alone ends its task.

@@ -28,9 +28,15 @@ pub(super) fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(),
         let name = format!("windlass.db{end}");
         move_if_there(&state_dir.join(&name), &aside.join(&name))?;
     }
-    // In one step: there is no moment without a database.
-    renameat_with(CWD, &other, CWD, &path, RenameFlags::EXCHANGE)
-        .map_err(|error| io_fault(&path, "put the copy in place")(error.into()))?;
+    // In one step: there is no moment without a database, unless there was none.
+    let how = if path.exists() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    if let Err(error) = renameat_with(CWD, &other, CWD, &path, how) {
+        for end in SIDE_FILES {
+            let name = format!("windlass.db{end}");
+            move_if_there(&aside.join(&name), &state_dir.join(&name))?;
+        }
+        return Err(io_fault(&path, "put the copy in place")(error.into()));
+    }
     sync(aside)?;
     sync(state_dir)?;
     folder::make_private(&path)

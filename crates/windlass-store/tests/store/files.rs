@@ -162,6 +162,12 @@ fn a_copy_takes_the_place_of_a_damaged_database_which_is_kept() {
     let store = daemon(&state).unwrap();
     assert_eq!(store.last_seq().unwrap(), 1, "as when the copy was made");
     commit(&store, vec![paused(3)]).unwrap();
+    // One that is gone altogether comes back, too.
+    drop(store);
+    fs::remove_file(&path).unwrap();
+    let aside = folder.path().join("aside-2");
+    SqliteStore::restore(&state, &copy, &aside).unwrap();
+    assert_eq!(daemon(&state).unwrap().last_seq().unwrap(), 1);
 }
 
 #[test]
