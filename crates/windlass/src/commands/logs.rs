@@ -1,15 +1,14 @@
 //! `windlass logs`: what an agent, a critic, a build or the daemon says.
 
+mod places;
 mod render;
+mod screen;
+mod source;
 mod tail;
 
 use std::time::Duration;
 
-use windlass_adapters::agent::bridge::terminal::SCREEN;
-use windlass_adapters::files;
-use windlass_adapters::shim::{LOG, TRANSCRIPT};
-use windlass_core::id::{IssueNumber, SessionId};
-use windlass_core::task::Task;
+use windlass_core::id::IssueNumber;
 use windlass_core::text::one_line;
 use windlass_store::Store;
 
@@ -19,14 +18,11 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::out::Out;
 use crate::project::{self, Project};
-use render::Format;
+use places::{Place, Since};
+use source::Source;
 use tail::Tail;
 
 const PAUSE: Duration = Duration::from_millis(100);
-/// More than is ever kept.
-const MAX_SCREEN: u64 = 64 << 20;
-/// Builds that are looked through for the newest of a task.
-const BUILDS: usize = 200;
 
 /// Print what an issue's agent says, or its critic, its build, or the daemon
 #[derive(Debug, clap::Args)]
@@ -36,7 +32,9 @@ const BUILDS: usize = 200;
   windlass logs --ci 12            its newest build
   windlass logs --critic --raw 12  the critic's transcript as it is
   windlass logs --screen 12        what its terminal showed, also when it is closed
-  windlass logs --tail 50          the daemon's own log")]
+  windlass logs --tail 50          the daemon's own log
+  windlass logs -f 12 --json --since dev-12.1-1:5120
+                                   on from the last line that was read, also into sessions that came later")]
 pub struct Args {
     /// The issue's number; without it, the daemon's log
     issue: Option<u64>,
@@ -50,29 +48,33 @@ pub struct Args {
     #[arg(long, requires = "issue")]
     critic: bool,
     /// What the agent's terminal showed, as it was drawn; for one that has a terminal
-    #[arg(long, requires = "issue", conflicts_with_all = ["ci", "critic", "follow", "raw"])]
+    #[arg(long, requires = "issue", conflicts_with_all = ["ci", "critic", "follow", "raw", "since"])]
     screen: bool,
     /// Lines as they were written
     #[arg(long)]
     raw: bool,
     /// So many of the last lines
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = 200, conflicts_with = "since")]
     tail: usize,
+    /// Only what was said after this line of --json, by its source and seq; SEQ alone is one of the newest source
+    #[arg(long, value_name = "[SOURCE:]SEQ")]
+    since: Option<Since>,
 }
 
 impl Args {
     /// What an issue's agent says, so many lines of the past and then as it happens.
     pub fn follow(issue: IssueNumber, tail: usize) -> Self {
-        Self { issue: Some(issue.0), follow: true, ci: false, critic: false, screen: false, raw: false, tail }
+        Self {
+            issue: Some(issue.0),
+            follow: true,
+            ci: false,
+            critic: false,
+            screen: false,
+            raw: false,
+            tail,
+            since: None,
+        }
     }
-}
-
-/// Something that grows line by line.
-#[derive(Debug)]
-struct Source {
-    name: String,
-    format: Format,
-    tail: Tail,
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
@@ -82,9 +84,15 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let out = &mut context.out;
     match args.issue {
         None => of_daemon(&project, args, out, interrupt.as_ref()),
-        Some(issue) if args.screen => screen(&project, IssueNumber(issue), out),
+        Some(issue) if args.screen => screen::show(&project, IssueNumber(issue), out),
         Some(issue) => of_issue(&project, args, IssueNumber(issue), out, interrupt.as_ref()),
     }
+}
+
+/// What there is to read, and whether nothing more will come.
+struct Look {
+    places: Vec<Place>,
+    over: bool,
 }
 
 fn of_daemon(
@@ -93,68 +101,8 @@ fn of_daemon(
     out: &mut Out,
     interrupt: Option<&Interrupt>,
 ) -> Result<Exit, CliError> {
-    let mut source = Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file()));
-    source.begin(args, out)?;
-    let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
-    loop {
-        if let Some(exit) = interrupt.came() {
-            return Ok(exit);
-        }
-        std::thread::sleep(PAUSE);
-        source.go_on(args, out)?;
-    }
-}
-
-/// The oldest first, as a terminal would draw it.
-fn screen(project: &Project, issue: IssueNumber, out: &mut Out) -> Result<Exit, CliError> {
-    let task = project::known_task(project, &project.reader()?, issue)?;
-    let folder = project.layout.session(&task.session);
-    let mut shown = Vec::new();
-    for name in SCREEN.iter().rev() {
-        shown.extend(files::read_head(&folder.join(name), MAX_SCREEN)?.unwrap_or_default());
-    }
-    if shown.is_empty() {
-        let title = format!("{} has shown nothing in a terminal", task.session);
-        return Err(
-            CliError::new("not-found", Exit::NotFound, title).next(format!("windlass logs {}", issue.0))
-        );
-    }
-    out.must_be_whole()?;
-    out.text(&drawn(&String::from_utf8_lossy(&shown)))?;
-    out.flush()?;
-    Ok(Exit::Ok)
-}
-
-/// Only what draws: an agent's screen gives no orders to the terminal of whoever looks at it later, such as to fill its clipboard
-/// or to answer a question.
-fn drawn(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\u{1b}') {
-        kept.push_str(&rest[..at]);
-        let order = &rest[at + 1..];
-        rest = match order.chars().next() {
-            // A text to the terminal, up to a bell or the end of a string.
-            Some(']' | 'P' | '_' | '^' | 'X') => {
-                let end = [order.find('\u{7}').map(|at| at + 1), order.find("\u{1b}\\").map(|at| at + 2)];
-                &order[end.into_iter().flatten().min().unwrap_or(order.len())..]
-            }
-            Some('[') => {
-                let end = order
-                    .find(|c: char| ('@'..='~').contains(&c) && c != '[')
-                    .map_or(order.len(), |at| at + 1);
-                // It asks the terminal for something, which would be typed into the shell.
-                if !order[..end].ends_with(['c', 'n', 't']) {
-                    kept.push('\u{1b}');
-                    kept.push_str(&order[..end]);
-                }
-                &order[end..]
-            }
-            Some(_) | None => order,
-        };
-    }
-    kept.push_str(rest);
-    kept
+    let look = || Ok(Look { places: vec![places::of_daemon(project)], over: false });
+    read(args, &look, out, interrupt)
 }
 
 /// What an issue's agent, critic or build says; with an interrupt until the task ends or it comes.
@@ -167,56 +115,61 @@ pub fn of_issue(
 ) -> Result<Exit, CliError> {
     let store = project.reader()?;
     let task = project::known_task(project, &store, issue)?;
-    let mut source = find(project, &store, args, &task)?;
-    match &mut source {
-        Some(source) => source.begin(args, out)?,
-        None if interrupt.is_some() => {}
-        None => return Err(nothing(issue, args)),
+    if interrupt.is_none() && places::of_task(project, &store, args, &task)?.is_empty() {
+        return Err(nothing(issue, args));
     }
-    let Some(interrupt) = interrupt else { return Ok(Exit::Ok) };
+    let look = || match project::task_of(&store, issue)? {
+        None => Ok(Look { places: Vec::new(), over: true }),
+        Some(task) => {
+            let places = places::of_task(project, &store, args, &task)?;
+            Ok(Look { places, over: task.state.is_terminal() })
+        }
+    };
+    read(args, &look, out, interrupt)
+}
+
+/// Until all is read; with an interrupt until it comes or nothing more will.
+fn read(
+    args: &Args,
+    look: &dyn Fn() -> Result<Look, CliError>,
+    out: &mut Out,
+    interrupt: Option<&Interrupt>,
+) -> Result<Exit, CliError> {
+    let mut source = begin(args, look()?.places, out)?;
+    if interrupt.is_none() && args.since.is_none() {
+        return Ok(Exit::Ok);
+    }
     loop {
-        if let Some(exit) = interrupt.came() {
+        if let Some(exit) = interrupt.and_then(Interrupt::came) {
             return Ok(exit);
         }
-        let Some(task) = project::task_of(&store, issue)? else { return Ok(Exit::Ok) };
-        if !go_on(project, &store, args, &task, &mut source, out)? {
+        let Look { places, over } = look()?;
+        let more = match &mut source {
+            Some(source) => source.go_on(args, places, out)?,
+            None => {
+                source = places.into_iter().next().map(Source::new);
+                source.is_some()
+            }
+        };
+        if !more && (over || interrupt.is_none()) {
             return Ok(Exit::Ok);
         }
-        std::thread::sleep(PAUSE);
+        if !more {
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
-/// One look; says whether more may come. Another session of the task is followed from its first line.
-fn go_on(
-    project: &Project,
-    store: &dyn Store,
-    args: &Args,
-    task: &Task,
-    source: &mut Option<Source>,
-    out: &mut Out,
-) -> Result<bool, CliError> {
-    let newest = find(project, store, args, task)?;
-    let same = source.as_ref().map(|source| &source.name) == newest.as_ref().map(|source| &source.name);
-    if !same {
-        *source = newest;
+/// The last lines of the newest source, or nothing yet of the one that somebody has read before.
+fn begin(args: &Args, mut places: Vec<Place>, out: &mut Out) -> Result<Option<Source>, CliError> {
+    if let Some(since) = &args.since {
+        return since.find(places)?.map(|place| Source::since(place, since)).transpose();
     }
-    let more = source.as_mut().map_or(Ok(false), |source| source.go_on(args, out))?;
-    Ok(!(task.state.is_terminal() && same && !more))
-}
-
-fn find(project: &Project, store: &dyn Store, args: &Args, task: &Task) -> Result<Option<Source>, CliError> {
-    let layout = &project.layout;
-    if args.ci {
-        let builds = store.recent_builds(BUILDS)?;
-        let build = builds.iter().find(|build| build.task == task.id);
-        let source = |id| Source::new(id, Format::Plain, Tail::of(layout.builds().join(id).join(LOG)));
-        return Ok(build.map(|build| source(build.id.as_str())));
+    let mut source = places.pop().map(Source::new);
+    if let Some(source) = &mut source {
+        source.begin(args, out)?;
     }
-    if args.critic {
-        let review = (task.reviews > 0).then(|| SessionId::review(&task.id, task.reviews));
-        return Ok(review.map(|session| transcript(project, &session)));
-    }
-    Ok(Some(transcript(project, &task.session)))
+    Ok(source)
 }
 
 /// The last lines of an issue's agent, or of the daemon, one sentence each.
@@ -227,75 +180,18 @@ pub fn last(
     lines: usize,
 ) -> Result<Vec<String>, CliError> {
     let task = issue.map_or(Ok(None), |issue| project::task_of(store, IssueNumber(issue)))?;
-    let mut source = match (issue, task) {
-        (None, _) => Source::new("daemon", Format::Plain, Tail::of(project.layout.log_file())),
+    let place = match (issue, task) {
+        (None, _) => places::of_daemon(project),
         (Some(_), None) => return Ok(vec!["nobody has worked on it yet".into()]),
-        (Some(_), Some(task)) => transcript(project, &task.session),
+        (Some(_), Some(task)) => places::of_session(project, &task.session),
     };
-    let lines = source.tail.last(lines)?;
-    let said = lines.iter().flat_map(|line| render::said(source.format, line));
-    Ok(said.map(|(kind, text)| format!("{kind:<6} {}", one_line(&text, 400))).collect())
-}
-
-fn transcript(project: &Project, session: &SessionId) -> Source {
-    let tail = Tail::of(project.layout.session(session).join(TRANSCRIPT));
-    Source::new(session.as_str(), Format::Transcript, tail)
+    let lines = Tail::of(place.path).last(lines)?;
+    let said = lines.iter().flat_map(|line| render::said(place.format, line));
+    Ok(said.map(|said| format!("{:<6} {}", said.kind, one_line(&said.text, 400))).collect())
 }
 
 fn nothing(issue: IssueNumber, args: &Args) -> CliError {
     let what = if args.ci { "build" } else { "review" };
     CliError::new("not-found", Exit::NotFound, format!("{issue} has had no {what} yet"))
         .next(format!("windlass why {}", issue.0))
-}
-
-impl Source {
-    fn new(name: &str, format: Format, tail: Tail) -> Self {
-        Self { name: name.to_owned(), format, tail }
-    }
-
-    fn begin(&mut self, args: &Args, out: &mut Out) -> Result<(), CliError> {
-        let lines = self.tail.last(args.tail)?;
-        if lines.is_empty() && args.tail > 0 {
-            out.talk(&format!("{} has said nothing yet", self.name));
-        }
-        self.print(args, &lines, out)
-    }
-
-    /// Says whether there was more.
-    fn go_on(&mut self, args: &Args, out: &mut Out) -> Result<bool, CliError> {
-        let lines = self.tail.more()?;
-        self.print(args, &lines, out)?;
-        Ok(!lines.is_empty())
-    }
-
-    fn print(&self, args: &Args, lines: &[String], out: &mut Out) -> Result<(), CliError> {
-        for line in lines {
-            if args.raw {
-                out.must_be_whole()?;
-                out.line(line)?;
-            } else {
-                render::show(out, &self.name, self.format, line)?;
-            }
-        }
-        out.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_screen_that_is_shown_again_gives_no_orders() {
-        for (shown, expected) in [
-            ("a\u{1b}[1mb\u{1b}[0m", "a\u{1b}[1mb\u{1b}[0m"),
-            ("a\u{1b}]52;c;ZXZpbA==\u{7}b", "ab"),
-            ("a\u{1b}]0;title\u{1b}\\b", "ab"),
-            ("a\u{1b}Pq\u{1b}\\b\u{1b}[c\u{1b}[6n", "ab"),
-            ("a\u{1b}]never ends", "a"),
-            ("a\u{1b}", "a"),
-        ] {
-            assert_eq!(drawn(shown), expected, "{shown:?}");
-        }
-    }
 }

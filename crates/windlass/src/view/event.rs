@@ -78,14 +78,16 @@ pub struct LogLine {
     pub schema: &'static str,
     /// The session, the build, or `daemon`.
     pub source: String,
+    /// Where it ends in its source, counted in bytes: it grows with every line. `logs --since SOURCE:SEQ` goes on after it.
+    pub seq: u64,
     /// say, tool, usage, result, note or line.
     pub kind: &'static str,
     pub text: String,
 }
 
 impl LogLine {
-    pub fn new(source: &str, kind: &'static str, text: impl Into<String>) -> Self {
-        Self { schema: LOG_SCHEMA, source: source.to_owned(), kind, text: text.into() }
+    pub fn new(source: &str, seq: u64, kind: &'static str, text: impl Into<String>) -> Self {
+        Self { schema: LOG_SCHEMA, source: source.to_owned(), seq, kind, text: text.into() }
     }
 }
 

@@ -14,6 +14,7 @@ mod init;
 mod install;
 mod issues;
 mod keep;
+mod logs;
 mod look;
 mod memory;
 mod narrow;

@@ -4,6 +4,7 @@ use serde_json::Value;
 use windlass_adapters::agent::{self, Seen};
 use windlass_core::text::{clean, one_line};
 
+use super::tail::Line;
 use crate::error::CliError;
 use crate::out::Out;
 use crate::view::LogLine;
@@ -16,27 +17,38 @@ pub enum Format {
     Plain,
 }
 
-pub fn show(out: &mut Out, source: &str, format: Format, line: &str) -> Result<(), CliError> {
-    for (kind, text) in said(format, line) {
-        if out.is_json() {
-            out.record(&LogLine::new(source, kind, text))?;
-        } else if kind == "line" {
-            out.line(&clean(&text))?;
-        } else {
-            let text = clean(&text).trim_end().replace('\n', "\n       ");
-            let kind = out.style.faint(&format!("{kind:<6}"));
-            out.line(&format!("{kind} {text}"))?;
-        }
-    }
-    Ok(())
+/// One thing that a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Where it ends, counted in bytes of its source.
+    pub seq: u64,
+    pub kind: &'static str,
+    pub text: String,
 }
 
-/// What a line says, each with its kind.
-pub fn said(format: Format, line: &str) -> Vec<(&'static str, String)> {
-    match format {
-        Format::Plain => vec![("line", line.to_owned())],
-        Format::Transcript => read(line),
+pub fn show(out: &mut Out, source: &str, said: &Said) -> Result<(), CliError> {
+    let Said { seq, kind, text } = said;
+    if out.is_json() {
+        out.record(&LogLine::new(source, *seq, kind, text))
+    } else if *kind == "line" {
+        out.line(&clean(text))
+    } else {
+        let text = clean(text).trim_end().replace('\n', "\n       ");
+        let kind = out.style.faint(&format!("{kind:<6}"));
+        out.line(&format!("{kind} {text}"))
     }
+}
+
+/// What a line says, each with its kind. The last ends with the line; those before have numbers of their own within it, so
+/// that a reader may stop between them.
+pub fn said(format: Format, line: &Line) -> Vec<Said> {
+    let said = match format {
+        Format::Plain => vec![("line", line.text.clone())],
+        Format::Transcript => read(&line.text),
+    };
+    let last = said.len().saturating_sub(1);
+    let seq = |nth: usize| if nth == last { line.end } else { line.start + 1 + nth as u64 };
+    said.into_iter().enumerate().map(|(nth, (kind, text))| Said { seq: seq(nth), kind, text }).collect()
 }
 
 /// Transcripts of all kinds of agents: a line that one does not know, another does.
@@ -92,5 +104,13 @@ mod tests {
             let read: Vec<&str> = read(line).iter().map(|(kind, _)| *kind).collect();
             assert_eq!(read, kinds, "{line}");
         }
+    }
+
+    #[test]
+    fn each_thing_of_a_line_has_its_own_number() {
+        let text = r#"{"type":"result","is_error":true,"result":"no","usage":{"input_tokens":1}}"#;
+        let line = Line { start: 100, end: 175, text: text.into() };
+        let seqs = |format| -> Vec<u64> { said(format, &line).iter().map(|said| said.seq).collect() };
+        assert_eq!((seqs(Format::Transcript), seqs(Format::Plain)), (vec![101, 175], vec![175]));
     }
 }
