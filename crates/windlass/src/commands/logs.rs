@@ -33,6 +33,8 @@ const PAUSE: Duration = Duration::from_millis(100);
   windlass logs --critic --raw 12  the critic's transcript as it is
   windlass logs --screen 12        what its terminal showed, also when it is closed
   windlass logs --tail 50          the daemon's own log
+  windlass logs 12 --ci --grep failed
+                                   the lines of its newest build that have this text
   windlass logs -f 12 --json --since dev-12.1-1:5120
                                    on from the last line that was read, also into sessions that came later")]
 pub struct Args {
@@ -48,7 +50,7 @@ pub struct Args {
     #[arg(long, requires = "issue")]
     critic: bool,
     /// What the agent's terminal showed, as it was drawn; for one that has a terminal
-    #[arg(long, requires = "issue", conflicts_with_all = ["ci", "critic", "follow", "raw", "since"])]
+    #[arg(long, requires = "issue", conflicts_with_all = ["ci", "critic", "follow", "raw", "since", "grep"])]
     screen: bool,
     /// Lines as they were written
     #[arg(long)]
@@ -59,6 +61,9 @@ pub struct Args {
     /// Only what was said after this line of --json, by its source and seq; SEQ alone is one of the newest source
     #[arg(long, value_name = "[SOURCE:]SEQ")]
     since: Option<Since>,
+    /// Only what has this text in it, in capitals or not; --tail counts these alone
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    grep: Option<String>,
 }
 
 impl Args {
@@ -73,6 +78,7 @@ impl Args {
             raw: false,
             tail,
             since: None,
+            grep: None,
         }
     }
 }

@@ -111,6 +111,42 @@ fn following_reads_a_session_to_its_end_before_its_successor_and_ends_with_the_t
 }
 
 #[test]
+fn only_what_has_a_text_in_it_is_shown() {
+    let machine = Machine::with_project();
+    let store = two_sessions(&machine);
+    let first = ["1", "--since", "dev-1.1-1:0", "--grep"];
+    let found = |text| lines(&machine, &[&first[..], &[text]].concat());
+    assert_eq!(texts(&found("I ")), ["I look", "I take over"]);
+    assert_eq!(texts(&found("ÜBER")), ["Überall 🦀"], "in capitals or not");
+    assert_eq!(found("tool_use"), Vec::<Value>::new(), "what is not shown is not looked through");
+    let raw = machine.run(&["logs", "1", "--raw", "--since", "dev-1.1-1:0", "--grep", "tool_use"]).out;
+    assert_eq!(Some(raw.trim_end()), FIRST.lines().next(), "but as it was written it is");
+    change(&store, |task| task.state = State::Merged { commit: sha('f') });
+    let followed = machine.run(&["logs", "-f", "1", "--since", "dev-1.1-1:0", "--grep", "take"]);
+    assert_eq!((followed.code, followed.out.as_str()), (0, "say    I take over\n"));
+    let none = machine.run(&["logs", "1", "--grep", "no such thing"]);
+    assert_eq!((none.code, none.out.as_str()), (0, ""));
+    assert_eq!(none.err, "dev-1.1-2 has said nothing like it yet\n");
+    drop(store);
+}
+
+#[test]
+fn the_last_lines_that_have_a_text_are_found_however_far_back_they_are() {
+    let machine = Machine::with_project();
+    let store = filled(&machine);
+    let mut log = "Failed: one\nfailed: two\nFAILED: three\n".to_owned();
+    log.push_str(&"fine\n".repeat(2_000_000));
+    write(&machine.state().join("builds/b-1/log"), &log);
+    let last = |n| machine.run(&["logs", "3", "--ci", "--grep", "failed", "--tail", n]).out;
+    assert_eq!(last("2"), "failed: two\nFAILED: three\n");
+    assert_eq!(last("0"), "");
+    for args in [&["logs", "1", "--grep", ""][..], &["logs", "1", "--grep", "x", "--screen"]] {
+        assert_eq!(machine.run(args).code, 2, "{args:?}");
+    }
+    drop(store);
+}
+
+#[test]
 fn following_a_log_ends_with_the_task() {
     let machine = Machine::with_project();
     let store = filled(&machine);

@@ -1,5 +1,7 @@
 //! One source that is read to its end, and then the one that came after it.
 
+use std::collections::VecDeque;
+
 use super::Args;
 use super::places::{self, Place, Since};
 use super::render::{self, Said};
@@ -30,11 +32,28 @@ impl Source {
 
     /// The last lines of the past.
     pub fn begin(&mut self, args: &Args, out: &mut Out) -> Result<(), CliError> {
-        let lines = self.tail.last(args.tail)?;
+        let lines = match &args.grep {
+            None => self.tail.last(args.tail)?,
+            Some(_) => self.last_found(args)?,
+        };
         if lines.is_empty() && args.tail > 0 {
-            out.talk(&format!("{} has said nothing yet", self.place.name));
+            let nothing = if args.grep.is_some() { "nothing like it" } else { "nothing" };
+            out.talk(&format!("{} has said {nothing} yet", self.place.name));
         }
         self.print(args, &lines, out)
+    }
+
+    /// All of the source is looked through, however long it is.
+    fn last_found(&mut self, args: &Args) -> Result<Vec<Line>, CliError> {
+        let mut found = VecDeque::new();
+        loop {
+            let lines = self.tail.more()?;
+            if lines.is_empty() {
+                return Ok(found.into());
+            }
+            found.extend(lines.into_iter().filter(|line| !self.said(args, line).is_empty()));
+            found.drain(..found.len().saturating_sub(args.tail));
+        }
     }
 
     /// One look; says whether there was more. When there is not, what was begun after it is the source from then on.
@@ -69,7 +88,10 @@ impl Source {
     fn said(&self, args: &Args, line: &Line) -> Vec<Said> {
         let format = if args.raw { render::Format::Plain } else { self.place.format };
         let mut said = render::said(format, line);
-        said.retain(|said| said.seq > self.after);
+        let wanted = args.grep.as_ref().map(|text| text.to_lowercase());
+        let is_wanted =
+            |said: &Said| wanted.as_ref().is_none_or(|text| said.text.to_lowercase().contains(text));
+        said.retain(|said| said.seq > self.after && is_wanted(said));
         said
     }
 }
