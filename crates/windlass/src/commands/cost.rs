@@ -1,5 +1,6 @@
 //! `windlass cost`: where the money went, as the agents' programs count it.
 
+mod csv;
 mod sums;
 
 pub use sums::{is_for_a_task, total};
@@ -22,7 +23,8 @@ use crate::view::{Cost, CostLine, Stamp};
   windlass cost                           by issue, all that is known
   windlass cost --by role --since 7d
   windlass cost --by iteration            developers' later turns beside the first ones
-  windlass cost --by day --json")]
+  windlass cost --by day --json
+  windlass cost --csv > cost.csv          for a spreadsheet; money in millionths of a dollar")]
 pub struct Args {
     /// What is added up
     #[arg(long, value_enum, default_value_t = By::Issue)]
@@ -30,6 +32,9 @@ pub struct Args {
     /// Only the last so much time, such as 7d
     #[arg(long, value_name = "TIME", value_parser = span)]
     since: Option<Span>,
+    /// Print the rows as comma-separated values, as RFC 4180 has them; tokens and money are whole numbers
+    #[arg(long, conflicts_with_all = ["json", "jq", "plain"])]
+    csv: bool,
 }
 
 /// What the rows are.
@@ -59,7 +64,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     }
     let total = sums::together(&rows);
     let view = Cost::new(args.by.word(), since.map(Stamp), rows, total);
-    context.out.show(&view, |style| words(style, &view))?;
+    context.out.show(&view, |style| if args.csv { csv::of(&view) } else { words(style, &view) })?;
     if view.rows.is_empty() {
         context.out.talk("nothing was spent");
     }

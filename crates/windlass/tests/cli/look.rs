@@ -169,7 +169,22 @@ fn money_is_added_up_by_issue_role_day_and_turn() {
             .out
             .contains("$3.75 of $25.00 (estimated) · cache hit 75% · idle spend $0.00")
     );
+    let csv = machine.run(&["cost", "--csv"]).out;
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "#2,task 2,2,2000,0,6000,100,75,3250000,",
+            "#1,task 1,2,2000,0,6000,100,75,1500000,",
+            "all,,4,4000,0,12000,200,75,4750000,",
+            ""
+        ]
+    );
+    assert!(machine.run(&["cost", "--by", "iteration", "--csv"]).out.contains(",500000,-50\r\n"));
     assert_eq!(machine.run(&["cost", "--since", "soon"]).code, 2);
+    for other in [&["--json"][..], &["--jq", "."], &["--plain"]] {
+        assert_eq!(machine.run(&[&["cost", "--csv"], other].concat()).code, 2, "{other:?}");
+    }
     drop(store);
 }
 
