@@ -19,7 +19,10 @@ pub enum Command {
         issue: IssueNumber,
     },
     /// Nothing new is started and no session is resumed; what runs goes on.
-    Pause,
+    Pause {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// Takes work again, and lets the queue go on too.
     Resume,
     /// Nothing lands and nothing is tested for the queue; its entries stay.
@@ -58,7 +61,7 @@ impl Command {
             | Self::QueueDrop { issue }
             | Self::TakeKeyboard { issue, .. }
             | Self::ReturnKeyboard { issue, .. } => Some(*issue),
-            Self::Pause | Self::Resume | Self::QueuePause { .. } | Self::QueueResume => None,
+            Self::Pause { .. } | Self::Resume | Self::QueuePause { .. } | Self::QueueResume => None,
         }
     }
 }

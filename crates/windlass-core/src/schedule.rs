@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::bugs::{self, Bug};
 use crate::deps::{self, Dependencies};
 use crate::forge::Issue;
@@ -9,6 +11,7 @@ use crate::id::{IssueNumber, TaskId};
 use crate::money::usd;
 use crate::policy::Policy;
 use crate::task::{State, Task};
+use crate::text::one_line;
 use crate::time::{Millis, Span};
 
 /// What the scheduler looks at. Everything is handed in; it asks nobody.
@@ -53,10 +56,28 @@ impl Candidate {
     }
 }
 
+/// A person's wish that nothing new is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pause {
+    pub reason: Option<String>,
+}
+
+impl Pause {
+    /// A text that is not ours is a pause all the same, of which nobody knows why.
+    pub fn stored(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+}
+
 /// Why nothing may be started at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    Paused,
+    Paused(Pause),
     LowMemory {
         free_mb: u64,
         wanted_mb: u64,
@@ -141,7 +162,8 @@ pub fn decide(policy: &Policy, situation: &Situation<'_>) -> Decision {
         situation.live.iter().filter(|task| !task.state.holds_slot()).count() - decision.grant.len();
     let circles = circles(situation.issues);
     for issue in by_rank(policy, situation) {
-        match skip(policy, situation, issue, &circles).or_else(|| no_room(policy, free, open, situation.hold))
+        match skip(policy, situation, issue, &circles)
+            .or_else(|| no_room(policy, free, open, situation.hold.as_ref()))
         {
             Some(reason) => {
                 decision.look_again |= matches!(reason, Skip::Held(_));
@@ -243,9 +265,9 @@ fn waits(
     Some(Skip::WaitsFor(on))
 }
 
-fn no_room(policy: &Policy, free: usize, open: usize, hold: Option<Hold>) -> Option<Skip> {
+fn no_room(policy: &Policy, free: usize, open: usize, hold: Option<&Hold>) -> Option<Skip> {
     if let Some(hold) = hold {
-        return Some(Skip::Held(hold));
+        return Some(Skip::Held(hold.clone()));
     }
     if free == 0 {
         return Some(Skip::NoSlot { parallel: policy.parallel });
@@ -298,17 +320,20 @@ impl Skip {
 
 impl Hold {
     /// What holds everybody up: a person, the machine, or what the day has cost by now.
-    pub fn first(policy: &Policy, paused: bool, room: Option<Self>, micro_usd: u64) -> Option<Self> {
-        if paused && !bugs::is(Bug::PauseIgnored) {
-            return Some(Self::Paused);
+    pub fn first(policy: &Policy, pause: Option<Pause>, room: Option<Self>, micro_usd: u64) -> Option<Self> {
+        if let Some(pause) = pause.filter(|_| !bugs::is(Bug::PauseIgnored)) {
+            return Some(Self::Paused(pause));
         }
         let cap_micro_usd = policy.caps.day_micro_usd;
         room.or((micro_usd >= cap_micro_usd).then_some(Self::DaySpent { micro_usd, cap_micro_usd }))
     }
 
-    pub fn sentence(self) -> String {
+    pub fn sentence(&self) -> String {
         match self {
-            Self::Paused => "the factory is paused".into(),
+            Self::Paused(Pause { reason: None }) => "the factory is paused".into(),
+            Self::Paused(Pause { reason: Some(reason) }) => {
+                format!("the factory is paused: {}", one_line(reason, 300))
+            }
             Self::LowMemory { free_mb, wanted_mb } => {
                 format!("only {free_mb} MB of memory are free, {wanted_mb} MB are wanted")
             }
@@ -317,8 +342,8 @@ impl Hold {
             }
             Self::DaySpent { micro_usd, cap_micro_usd } => format!(
                 "today has cost ${:.2} of ${:.2}; work goes on after midnight UTC",
-                usd(micro_usd),
-                usd(cap_micro_usd)
+                usd(*micro_usd),
+                usd(*cap_micro_usd)
             ),
         }
     }

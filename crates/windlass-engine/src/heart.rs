@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_core::build::Build;
 use windlass_core::id::{BuildId, IssueNumber, Recipe, SessionId, TaskId};
 use windlass_core::journal::FactoryFact;
-use windlass_core::schedule::Candidate;
+use windlass_core::schedule::{Candidate, Pause};
 use windlass_core::session::Identity;
 use windlass_core::task;
 use windlass_core::time::{Millis, Span};
@@ -42,7 +42,7 @@ pub struct Heart {
     pub(crate) evidence: BTreeMap<SessionId, Evidence>,
     /// Sessions whose transcripts have grown, and when they are looked at.
     pub(crate) spoke: BTreeMap<SessionId, Millis>,
-    pub(crate) paused: bool,
+    pub(crate) paused: Option<Pause>,
     /// People who type in the terminals of sessions.
     pub(crate) keyboards: Vec<Taken>,
     /// Something changed that the scheduler has not seen.
@@ -104,7 +104,7 @@ impl Heart {
             outbox: Outbox::stored(store.as_ref())?,
             queue: Queue::stored(store.as_ref())?,
             backlog: Backlog::stored(store.as_ref())?,
-            paused: store.control(PAUSED)?.is_some(),
+            paused: store.control(PAUSED)?.map(|text| Pause::stored(&text)),
             keyboards: stored_keyboards(store.as_ref())?,
             recipe: settings.recipe(),
             settings,

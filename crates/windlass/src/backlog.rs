@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_adapters::forge::{Forge, IssueQuery, every};
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
-use windlass_core::schedule::{self, Candidate, Decision, Hold, Situation, Skip};
+use windlass_core::schedule::{self, Candidate, Decision, Hold, Pause, Situation, Skip};
 use windlass_core::task::Task;
 use windlass_core::time::Millis;
 use windlass_engine::{PAUSED, room};
@@ -86,6 +86,10 @@ fn ended(store: &dyn Store, issues: &[Issue], live: &[&Task]) -> Result<BTreeSet
 pub fn hold(project: &Project, store: &dyn Store) -> Result<Option<Hold>, CliError> {
     let room = room::hold(project.config.guards(), project.layout.state());
     let today = UsageQuery { issue: None, since: Some(windlass_engine::now().midnight()) };
-    let paused = store.control(PAUSED)?.is_some();
-    Ok(Hold::first(&project.config.policy(), paused, room, store.cost(&today)?))
+    Ok(Hold::first(&project.config.policy(), pause(store)?, room, store.cost(&today)?))
+}
+
+/// A person's wish that nothing new is started, if there is one.
+pub fn pause(store: &dyn Store) -> Result<Option<Pause>, CliError> {
+    Ok(store.control(PAUSED)?.map(|text| Pause::stored(&text)))
 }

@@ -140,32 +140,44 @@ fn finished_work_gets_a_critic_without_a_slot() {
 #[test]
 fn a_hold_starts_and_resumes_nothing() {
     let (issues, live) = ([issue(1, &["backlog"], "")], [waiting(2, 0), finished(3)]);
-    let decision = run(&Policy::default(), &issues, &live, &[], Some(Hold::Paused));
+    let decision = run(&Policy::default(), &issues, &live, &[], Some(Hold::Paused(Pause::default())));
     assert_eq!((decision.grant.len(), decision.take.len(), decision.read.len()), (0, 0, 0));
-    assert_eq!(decision.skipped[&IssueNumber(1)], Skip::Held(Hold::Paused));
+    assert_eq!(decision.skipped[&IssueNumber(1)], Skip::Held(Hold::Paused(Pause::default())));
 }
 
 #[test]
 fn who_is_held_up_is_looked_at_again_and_nobody_else() {
-    let spent = Hold::first(&Policy::default(), false, None, 25_000_000);
-    assert!(matches!(spent, Some(Hold::DaySpent { .. })), "{spent:?}");
+    let spent = || Hold::first(&Policy::default(), None, None, 25_000_000);
+    assert!(matches!(spent(), Some(Hold::DaySpent { .. })), "{:?}", spent());
     let backlog = [issue(1, &["backlog"], "")];
     let looks =
         |issues: &[_], live: &[Task], hold| run(&Policy::default(), issues, live, &[], hold).look_again;
-    assert!(looks(&[], &[waiting(2, 0)], spent), "a session that waits for a slot, and no issue");
-    assert!(looks(&[], &[finished(3)], spent), "work that waits for a critic");
-    assert!(looks(&backlog, &[], spent));
-    assert!(!looks(&[], &[], spent), "nobody waits");
+    assert!(looks(&[], &[waiting(2, 0)], spent()), "a session that waits for a slot, and no issue");
+    assert!(looks(&[], &[finished(3)], spent()), "work that waits for a critic");
+    assert!(looks(&backlog, &[], spent()));
+    assert!(!looks(&[], &[], spent()), "nobody waits");
     assert!(!looks(&backlog, &[waiting(2, 0)], None), "nothing holds them up");
 }
 
 #[test]
 fn a_person_holds_up_before_the_machine_and_the_machine_before_the_money() {
-    let low = Some(Hold::LowDisk { free_mb: 1, wanted_mb: 2 });
-    let first = |paused, room, spent| Hold::first(&Policy::default(), paused, room, spent);
-    assert_eq!(first(true, low, 25_000_000), Some(Hold::Paused));
-    assert_eq!(first(false, low, 25_000_000), low);
-    assert_eq!(first(false, None, 24_999_999), None);
+    let low = || Some(Hold::LowDisk { free_mb: 1, wanted_mb: 2 });
+    let first = |pause, room, spent| Hold::first(&Policy::default(), pause, room, spent);
+    let pause = Pause { reason: Some("release day".into()) };
+    assert_eq!(first(Some(pause.clone()), low(), 25_000_000), Some(Hold::Paused(pause)));
+    assert_eq!(first(None, low(), 25_000_000), low());
+    assert_eq!(first(None, None, 24_999_999), None);
+}
+
+#[test]
+fn a_pause_is_read_as_it_was_stored_and_any_text_is_one() {
+    let sentence = |pause| Hold::Paused(pause).sentence();
+    let pause = Pause { reason: Some("release\nday".into()) };
+    assert_eq!(Pause::stored(&pause.text()), pause);
+    assert_eq!(sentence(pause), "the factory is paused: release day");
+    for text in [Pause::default().text().as_str(), "yes", "", "{}", "{\"by\":\"ann\"}"] {
+        assert_eq!(sentence(Pause::stored(text)), "the factory is paused", "{text}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use windlass_core::command::{Answer, Command, cannot_retry};
 use windlass_core::id::{IssueNumber, TaskId};
 use windlass_core::journal::{Entry, Fact, FactoryFact};
+use windlass_core::schedule::Pause;
 use windlass_core::task::Event;
 use windlass_core::time::Millis;
 use windlass_store::{Op, PostedCommand, StoreError};
@@ -42,7 +43,7 @@ impl Heart {
                 self.tell_task(now, *issue, &Event::AbandonAsked { by }, "abandoned")
             }
             Command::Retry { issue } => self.retry(now, *issue, by),
-            Command::Pause => Ok(self.pause(now)),
+            Command::Pause { reason } => Ok(self.pause(now, Pause { reason: reason.clone() })),
             Command::Resume => Ok(self.resume(now)),
             Command::QueuePause { reason } => Ok(self.pause_queue_for(now, by, reason.clone())),
             Command::QueueResume => Ok(self.resume_queue(now)),
@@ -91,15 +92,15 @@ impl Heart {
         Ok(Answer::Done { what: format!("{issue}: another try begins as soon as a slot is free") })
     }
 
-    fn pause(&mut self, now: Millis) -> Answer {
-        self.paused = true;
-        self.book.put(Op::SetControl { key: PAUSED.into(), value: Some("yes".into()) });
+    fn pause(&mut self, now: Millis, pause: Pause) -> Answer {
+        self.book.put(Op::SetControl { key: PAUSED.into(), value: Some(pause.text()) });
+        self.paused = Some(pause);
         self.book.log(now, FactoryFact::Paused);
         Answer::Done { what: "nothing new is started; what runs goes on".into() }
     }
 
     fn resume(&mut self, now: Millis) -> Answer {
-        self.paused = false;
+        self.paused = None;
         self.restless = true;
         self.book.put(Op::SetControl { key: PAUSED.into(), value: None });
         self.book.log(now, FactoryFact::Resumed);

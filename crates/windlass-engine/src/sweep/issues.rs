@@ -147,7 +147,7 @@ impl Heart {
     fn decide(&mut self, now: Millis) -> Result<Decision, StoreError> {
         let spent = self.book.spent(self.store.as_ref(), now.midnight())?;
         let (policy, room) = (&self.settings.policy, self.outside.room());
-        let hold = Hold::first(policy, self.paused, room, spent);
+        let hold = Hold::first(policy, self.paused.clone(), room, spent);
         let live: Vec<&Task> = self.book.tasks.values().collect();
         let (issues, only) = (&self.backlog.issues, self.settings.only);
         let situation = Situation { now, issues, live: &live, ended: &self.book.ended, hold, only };

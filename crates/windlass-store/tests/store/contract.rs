@@ -277,7 +277,7 @@ fn builds_are_found(store: &dyn Store) {
 fn commands_are_answered_once(store: &dyn Store) {
     let tell = Command::Tell { issue: IssueNumber(3), text: "hello".into() };
     let first = store.post_command(&tell, "ann", Millis(5)).unwrap();
-    let second = store.post_command(&Command::Pause, "bob", Millis(6)).unwrap();
+    let second = store.post_command(&Command::Pause { reason: None }, "bob", Millis(6)).unwrap();
     let waiting: Vec<i64> = store.waiting_commands().unwrap().iter().map(|command| command.id).collect();
     assert_eq!(waiting, [first, second]);
     let answer = Answer::Done { what: "told".into() };

@@ -109,7 +109,9 @@ fn fill(store: &SqliteStore) {
         Op::SetControl { key: "a".into(), value: Some("b".into()) },
     ];
     commit(store, ops).expect("an empty store takes all of it");
-    store.post_command(&Command::Pause, "ann", Millis(1)).expect("an empty store takes a command");
+    store
+        .post_command(&Command::Pause { reason: None }, "ann", Millis(1))
+        .expect("an empty store takes a command");
 }
 
 fn exported(store: &SqliteStore) -> (Value, Vec<Value>) {

@@ -101,7 +101,7 @@ fn child_posts_commands() {
     let client = SqliteStore::open(&state, Mode::Client).unwrap();
     println!("\nready");
     for n in 0..200 {
-        client.post_command(&Command::Pause, "child", Millis(n)).unwrap();
+        client.post_command(&Command::Pause { reason: None }, "child", Millis(n)).unwrap();
         println!("posted");
     }
 }

@@ -45,7 +45,7 @@ fn a_daemon_that_was_replaced_is_fenced() {
     let heir = daemon(folder.path()).unwrap();
     let fenced = commit(&zombie, vec![paused(1)]);
     assert!(matches!(fenced, Err(StoreError::Fenced { ours: 1, found: 2 })), "{fenced:?}");
-    let fenced = zombie.post_command(&Command::Pause, "zombie", Millis(1));
+    let fenced = zombie.post_command(&Command::Pause { reason: None }, "zombie", Millis(1));
     assert!(matches!(fenced, Err(StoreError::Fenced { .. })));
     assert_eq!(commit(&heir, vec![paused(2)]).unwrap(), 1);
     assert_eq!(zombie.last_seq().unwrap(), 1, "it may still look");
@@ -62,7 +62,7 @@ fn a_client_reads_and_posts_and_nothing_else() {
 
     let daemon = daemon(&state).unwrap();
     let other = SqliteStore::open(&state, Mode::Client).unwrap();
-    client.post_command(&Command::Pause, "ann", Millis(1)).unwrap();
+    client.post_command(&Command::Pause { reason: None }, "ann", Millis(1)).unwrap();
     other.post_command(&Command::Resume, "bob", Millis(2)).unwrap();
     assert_eq!(daemon.waiting_commands().unwrap().len(), 2);
     commit(&daemon, vec![paused(1)]).unwrap();
@@ -70,7 +70,7 @@ fn a_client_reads_and_posts_and_nothing_else() {
 
     let looking = SqliteStore::open(&state, Mode::ReadOnly).unwrap();
     assert_eq!(looking.last_seq().unwrap(), 1);
-    let refused = looking.post_command(&Command::Pause, "eve", Millis(3));
+    let refused = looking.post_command(&Command::Pause { reason: None }, "eve", Millis(3));
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
 }
 

@@ -208,7 +208,9 @@ fn next_fact(last: Option<&FactoryFact>) -> Option<FactoryFact> {
         Some(F::QueuePaused { .. }) => F::QueueResumed,
         Some(F::QueueResumed) => F::QueueAlarm { waited: Span::hours(2), held: text() },
         Some(F::QueueAlarm { .. }) => F::Decided { decision: text() },
-        Some(F::Decided { .. }) => F::CommandTaken { id: 5, command: Command::Pause, answer: text() },
+        Some(F::Decided { .. }) => {
+            F::CommandTaken { id: 5, command: Command::Pause { reason: None }, answer: text() }
+        }
         Some(F::CommandTaken { .. }) => F::Paused,
         Some(F::Paused) => F::Resumed,
         Some(F::Resumed) => F::ConfigTaken { taken: vec![text()], waiting: vec![text()] },
@@ -284,8 +286,9 @@ fn next_command(last: Option<&Command>) -> Option<Command> {
         None => Command::Tell { issue, text: text() },
         Some(Command::Tell { .. }) => Command::Retry { issue },
         Some(Command::Retry { .. }) => Command::Abandon { issue },
-        Some(Command::Abandon { .. }) => Command::Pause,
-        Some(Command::Pause) => Command::Resume,
+        Some(Command::Abandon { .. }) => Command::Pause { reason: None },
+        Some(Command::Pause { reason: None }) => Command::Pause { reason: Some(text()) },
+        Some(Command::Pause { reason: Some(_) }) => Command::Resume,
         Some(Command::Resume) => Command::QueuePause { reason: text() },
         Some(Command::QueuePause { .. }) => Command::QueueResume,
         Some(Command::QueueResume) => Command::QueueFront { issue },

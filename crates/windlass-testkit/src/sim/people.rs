@@ -70,7 +70,7 @@ impl World {
             Deed::Pause => {
                 let wait = self.between("pause", self.now.cast_unsigned(), 5 * MINUTE, 50 * MINUTE);
                 self.after(wait, Happening::Deed(Deed::Resume));
-                Command::Pause
+                Command::Pause { reason: None }
             }
             Deed::Resume => Command::Resume,
             Deed::LabelAbandon(issue) => return self.forge.add_label(when, *issue, "loop:abandon"),

@@ -92,7 +92,7 @@ fn wish(command: &Command) -> String {
         Command::Tell { issue, .. } => format!("tell the agent of {issue} this"),
         Command::Retry { issue } => format!("try {issue} again"),
         Command::Abandon { issue } => format!("abandon {issue}"),
-        Command::Pause => "start nothing new".into(),
+        Command::Pause { .. } => "start nothing new".into(),
         Command::Resume => "take work again".into(),
         Command::QueuePause { .. } => "land nothing".into(),
         Command::QueueResume => "land again".into(),

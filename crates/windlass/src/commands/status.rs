@@ -2,6 +2,8 @@
 
 mod words;
 
+pub use words::why_paused;
+
 use std::collections::BTreeMap;
 
 use windlass_core::id::TaskId;
@@ -12,7 +14,7 @@ use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble, room};
 use windlass_store::{EventQuery, Store, UsageQuery};
 
 use super::agents;
-use crate::backlog::Backlog;
+use crate::backlog::{self, Backlog};
 use crate::config::ProjectFile;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
@@ -60,7 +62,7 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
             State::Merged { .. } | State::Closed { .. } | State::Abandoned { .. } => {}
         }
     }
-    let paused = store.control(windlass_engine::PAUSED)?.is_some();
+    let pause = backlog::pause(store)?;
     let memory = train::memory(store)?;
     let ordered = train::ordered(&memory, &queued);
     let queue = ordered.iter().filter_map(|id| Some(TaskLine::of(&policy, queued.get(id)?)));
@@ -71,8 +73,9 @@ pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Status,
         branch: project.config.branch.clone(),
         state_dir: project.layout.state().display().to_string(),
         daemon: look_at_daemon(project, store, daemon)?,
-        paused_since: if paused { newest(store, &["paused"])?.map(Stamp) } else { None },
-        paused,
+        paused: pause.is_some(),
+        paused_since: if pause.is_some() { newest(store, &["paused"])?.map(Stamp) } else { None },
+        paused_reason: pause.and_then(|pause| pause.reason),
         needs_you,
         inbox: needs::look(project, store, now)?,
         working: Working { slots: policy.parallel, tasks: working },

@@ -104,7 +104,7 @@ impl Viewer {
         let (command, word) = if board.status.paused {
             (Command::Resume, "asked the factory to go on")
         } else {
-            (Command::Pause, "asked the factory to start nothing new")
+            (Command::Pause { reason: None }, "asked the factory to start nothing new")
         };
         let posted = self.project.client().and_then(|store| {
             store.post_command(&command, self.project.user(), windlass_engine::now())?;

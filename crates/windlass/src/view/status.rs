@@ -18,6 +18,8 @@ pub struct Status {
     /// A person has paused it.
     pub paused: bool,
     pub paused_since: Option<Stamp>,
+    /// Why, if the person said so.
+    pub paused_reason: Option<String>,
     /// Tasks that ask a person.
     pub needs_you: Vec<TaskLine>,
     /// All that waits for a person, as `windlass inbox` lists it.

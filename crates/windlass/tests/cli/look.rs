@@ -1,8 +1,10 @@
 //! Plan, inbox and cost, from a database that the tests fill as a daemon would; and what a package needs.
 
 use serde_json::{Value, json};
+use windlass_core::command::Command;
 use windlass_core::id::{IssueNumber, SessionId};
 use windlass_core::queue::{PAUSED_KEY, Pause};
+use windlass_core::schedule;
 use windlass_core::task::{AbandonReason, State};
 use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, UsageRow, Write as Page};
@@ -51,6 +53,31 @@ fn the_plan_says_what_would_be_taken_and_why_the_rest_is_not_and_changes_nothing
     let held = machine.json(&["plan"]);
     assert_eq!(issues(&held["take"]), [0; 0]);
     assert!(held["skip"].as_array().unwrap().iter().any(|line| line["says"] == "the factory is paused"));
+    assert_eq!(machine.json(&["status"])["paused_reason"], Value::Null);
+}
+
+#[test]
+fn a_pause_tells_its_reason_wherever_it_is_seen() {
+    let machine = Machine::with_project();
+    assert_eq!(machine.run(&["new", "one"]).code, 0);
+    assert_eq!(machine.run(&["pause", "--reason", ""]).code, 2);
+    assert_eq!(machine.run(&["pause", "--reason", "release day"]).code, 5);
+    let store = daemon(&machine);
+    let posted = store.waiting_commands().unwrap().remove(0);
+    let asked = Command::Pause { reason: Some("release day".into()) };
+    assert_eq!(posted.command, asked);
+    let pause = schedule::Pause { reason: Some("release\nday".into()) };
+    store
+        .commit(Page::from(vec![Op::SetControl { key: "paused".into(), value: Some(pause.text()) }]))
+        .unwrap();
+    drop(store);
+    assert_eq!(machine.json(&["status"])["paused_reason"], "release\nday");
+    assert!(machine.run(&["status"]).out.contains("PAUSED (release day): nothing new is started"));
+    let why = machine.json(&["why", "1"]);
+    assert_eq!(why["held"], "the factory is paused: release day");
+    assert!(why["next"].to_string().contains("the factory is paused: release day: windlass resume"), "{why}");
+    assert_eq!(machine.json(&["plan"])["skip"][0]["says"], "the factory is paused: release day");
+    assert!(machine.fails(&["run", "1", "--watch"], "paused", 10).err.contains("release day"));
 }
 
 #[test]

@@ -43,6 +43,27 @@ fn an_agent_that_gives_up_says_why_and_can_be_tried_again() {
 }
 
 #[test]
+fn a_pause_keeps_its_reason_over_a_kill_until_somebody_resumes() {
+    let mut works = crew(&config("true", ""), APPROVES, &[READY]);
+    // It is down: the first that it hears is that nothing is to be started.
+    assert_eq!(works.machine.run(&["pause", "--reason", "release day"]).code, 5);
+    works.up();
+    let mut log = works.log();
+    log.wait("the pause", |event| event["kind"] == "paused");
+    works.kill();
+    works.up();
+    log.wait("the second start", |event| event["data"]["epoch"] == 2);
+    assert_eq!(works.machine.json(&["status"])["paused_reason"], "release day");
+    assert_eq!(works.machine.json(&["why", "1"])["held"], "the factory is paused: release day");
+    works.order(&["pause"]);
+    assert_eq!(works.machine.json(&["why", "1"])["held"], "the factory is paused", "the newest wish counts");
+    works.must(&["resume"]);
+    log.wait_merged(1);
+    assert_eq!(works.machine.json(&["status"])["paused"], false);
+    works.down();
+}
+
+#[test]
 fn a_question_waits_for_its_answer_but_not_for_ever() {
     let asks = "if [ $WINDLASS_TURN = 1 ]; then signal escalate 'which colour?'; else \
                 echo \"$message\" > $here/answer; ready; fi";

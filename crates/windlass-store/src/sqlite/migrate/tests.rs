@@ -78,5 +78,5 @@ fn a_client_migrates_only_where_no_daemon_is_at_work() {
 
     lock.unlock().unwrap();
     let client = SqliteStore::open(folder.path(), Mode::Client).unwrap();
-    assert_eq!(client.post_command(&Command::Pause, "ann", Millis(1)).unwrap(), 3);
+    assert_eq!(client.post_command(&Command::Pause { reason: None }, "ann", Millis(1)).unwrap(), 3);
 }

@@ -155,7 +155,7 @@ fn a_writer_that_is_locked_out_says_so_and_goes_on() {
     let conn = Connection::open(folder.path().join("windlass.db")).unwrap();
     conn.busy_timeout(std::time::Duration::ZERO).unwrap();
     let writer = Writer::start(conn, 1).unwrap();
-    let post = || Work::Post { command: Command::Pause, by: "ann".into(), at: Millis(1) };
+    let post = || Work::Post { command: Command::Pause { reason: None }, by: "ann".into(), at: Millis(1) };
 
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = writer.submit(post()).unwrap_err();

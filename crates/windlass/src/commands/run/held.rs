@@ -48,10 +48,10 @@ fn of_task(project: &Project, store: &dyn Store, state: &State) -> Result<Standi
     match state {
         State::AwaitingSlot { .. } => {
             let hold = backlog::hold(project, store)?;
-            Ok(hold.map_or_else(|| Standing::Waits("all slots are in use".into()), held))
+            Ok(hold.as_ref().map_or_else(|| Standing::Waits("all slots are in use".into()), held))
         }
         State::AwaitingCritic { .. } if state.wants_critic() => {
-            Ok(backlog::hold(project, store)?.map_or(Standing::Goes, held))
+            Ok(backlog::hold(project, store)?.as_ref().map_or(Standing::Goes, held))
         }
         State::Queued { .. } => Ok(match train::pause(store)? {
             Some(pause) => {
@@ -79,7 +79,7 @@ fn of_issue(skip: Skip) -> Standing {
     let because = |code, exit| Standing::Held(Held { code, exit, why: why.clone() });
     match skip {
         Skip::NoSlot { .. } | Skip::TooManyOpenChanges { .. } => Standing::Waits(why),
-        Skip::Held(hold) => held(hold),
+        Skip::Held(hold) => held(&hold),
         Skip::WaitsFor(_) | Skip::WaitsLong { .. } => because("waits", Exit::Pending),
         Skip::NotInBacklog
         | Skip::Blocked
@@ -92,9 +92,9 @@ fn of_issue(skip: Skip) -> Standing {
     }
 }
 
-fn held(hold: Hold) -> Standing {
+fn held(hold: &Hold) -> Standing {
     let code = match hold {
-        Hold::Paused => "paused",
+        Hold::Paused(_) => "paused",
         Hold::LowMemory { .. } | Hold::LowDisk { .. } => "guard",
         Hold::DaySpent { .. } => "budget",
     };

@@ -19,7 +19,8 @@ pub fn words(style: Style, view: &Status) -> String {
     if view.paused {
         let paused = style.yellow("PAUSED");
         let since = view.paused_since.map_or_else(String::new, |at| format!(" for {}", age(now, at.0)));
-        writeln!(out, "{paused}{since}: nothing new is started          -> windlass resume")
+        let why = why_paused(view);
+        writeln!(out, "{paused}{since}{why}: nothing new is started          -> windlass resume")
             .expect("a String takes all");
     }
     // With the factory down they are among what needs a person.
@@ -40,6 +41,11 @@ pub fn words(style: Style, view: &Status) -> String {
     ready(&mut out, style, view);
     today(&mut out, style, view);
     fold(style, &out)
+}
+
+/// ` (release day)`, if a reason was given.
+pub fn why_paused(view: &Status) -> String {
+    view.paused_reason.as_ref().map_or_else(String::new, |why| format!(" ({})", one_line(why, 200)))
 }
 
 fn ready(out: &mut String, style: Style, view: &Status) {

@@ -9,6 +9,7 @@ use windlass_core::session::Light;
 
 use super::app::{App, Mode, Pane};
 use super::board::{Board, Row, Tone};
+use crate::commands::status::why_paused;
 use crate::out::Style;
 use crate::text::age;
 
@@ -50,7 +51,7 @@ fn heading(board: &Board) -> Line<'static> {
         status.today.merged
     );
     if status.paused {
-        text.insert_str(0, "PAUSED · ");
+        text.insert_str(0, &format!("PAUSED{} · ", why_paused(status)));
     }
     if !status.inbox.is_empty() {
         text.insert_str(0, &format!("NEEDS YOU {} · ", status.inbox.len()));

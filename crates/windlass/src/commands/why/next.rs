@@ -33,7 +33,7 @@ pub fn next(situation: &Situation<'_>) -> Vec<String> {
     if situation.daemon == Daemon::Down && open {
         next.push("the factory is down: windlass up".into());
     }
-    if let Some(hold) = situation.hold.filter(|_| open) {
+    if let Some(hold) = situation.hold.as_ref().filter(|_| open) {
         next.push(format!("{}: {}", hold.sentence(), remedy(hold)));
     }
     match (situation.task, situation.queue) {
@@ -51,9 +51,9 @@ fn wants_to_start(state: &State) -> bool {
     matches!(state, State::AwaitingSlot { .. }) || state.wants_critic()
 }
 
-fn remedy(hold: Hold) -> &'static str {
+fn remedy(hold: &Hold) -> &'static str {
     match hold {
-        Hold::Paused => "windlass resume",
+        Hold::Paused(_) => "windlass resume",
         Hold::LowMemory { .. } | Hold::LowDisk { .. } => "free some, or lower it in [guards]",
         Hold::DaySpent { .. } => "or raise `per_day_usd` in [budget]",
     }
