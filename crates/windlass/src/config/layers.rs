@@ -113,22 +113,48 @@ impl Layered {
     }
 }
 
-/// From the lowest to the highest.
+/// From the lowest to the highest. What is of one origin is one wish: all flags together must make sense, not each alone.
 pub fn stack(layers: &[Layer]) -> Result<Layered, CliError> {
     let mut values: BTreeMap<String, Valued> = KEYS.iter().filter_map(built_in).collect();
     let mut config = Config::default();
-    for layer in layers {
-        forget_other_kinds(&mut values, layer);
-        for (key, value) in &layer.values {
-            let (key, value) = within(&values, key, value);
-            put(&mut values, layer, key, &value);
+    for together in layers.chunk_by(|one, other| one.origin == other.origin) {
+        for layer in together {
+            forget_other_kinds(&mut values, layer);
         }
+        for layer in together {
+            for (key, value) in &layer.values {
+                let (key, value) = within(&values, key, value);
+                put(&mut values, layer, key, &value);
+            }
+        }
+        let blame = |fault: Fault| {
+            let place = places(together, &fault);
+            fault.at(&place)
+        };
         let plain = values.iter().map(|(key, valued)| (key.clone(), valued.value.clone())).collect();
         config = Config::deserialize(toml::Value::Table(nested(&plain)))
-            .map_err(|error| explain::of_value(&error).at(&layer.place))?;
-        sense::check(&config).map_err(|fault| fault.at(&layer.place))?;
+            .map_err(|error| blame(explain::of_value(&error)))?;
+        sense::check(&config).map_err(blame)?;
     }
     Ok(Layered { config, values })
+}
+
+/// Who said what the fault is about: whoever set the key that it names, or another key of the same table, or all of them.
+fn places(layers: &[Layer], fault: &Fault) -> String {
+    let names = |text: String| fault.what.contains(&text);
+    let set = |layer: &&Layer| layer.values.keys().any(|key| names(format!("`{key}`")));
+    let beside = |layer: &&Layer| {
+        let mut tables = layer.values.keys().filter_map(|key| key.rsplit_once('.'));
+        tables.any(|(table, _)| names(format!("`{table}.")))
+    };
+    let mut found: Vec<&Layer> = layers.iter().filter(set).collect();
+    if found.is_empty() {
+        found = layers.iter().filter(beside).collect();
+    }
+    if found.is_empty() {
+        found = layers.iter().collect();
+    }
+    found.iter().map(|layer| layer.place.as_str()).collect::<Vec<_>>().join(" with ")
 }
 
 fn built_in(key: &keys::Key) -> Option<(String, Valued)> {

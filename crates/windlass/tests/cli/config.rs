@@ -79,6 +79,37 @@ fn a_whole_table_is_heard_key_by_key() {
     assert!(joined.contains(&row("agent.dev.env", json!({ "A": "1", "B": "two" }))), "{joined:?}");
 }
 
+/// Whatever is set, all of it is looked at together, in either order.
+#[test]
+fn values_that_make_sense_only_together_are_taken_together() {
+    let machine = Machine::with_project();
+    let pairs = [
+        ("agent.dev.kind", "acp", "agent.dev.command", "true"),
+        ("liveness.context_watch_percent", "95", "liveness.context_full_percent", "98"),
+    ];
+    for (one, first, other, second) in pairs {
+        let (first, second) = (format!("{one}={first}"), format!("{other}={second}"));
+        for flags in [[&first, &second], [&second, &first]] {
+            let args = ["--set", flags[0], "--set", flags[1], "config", "check"];
+            let ran = machine.run(&args);
+            assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        }
+        let alone = machine.fails(&["--set", &first, "--set", "ci.slots=2", "config", "check"], "config", 9);
+        let title = format!("`--set {first}` is not valid");
+        assert!(alone.err.contains(&title), "{}", alone.err);
+        let variable = |key: &str| format!("WINDLASS__{}", key.to_uppercase().replace('.', "__"));
+        let (_, value) = second.split_once('=').unwrap();
+        let mut command = machine.command(&["config", "check"]);
+        let (_, known) = first.split_once('=').unwrap();
+        let done = command.env(variable(other), value).env(variable(one), known).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let both =
+        ["--set", "labels.blocked=x", "--set", "ci.slots=2", "--set", "labels.backlog=x", "config", "check"];
+    let said = machine.fails(&both, "config", 9).err;
+    assert!(said.contains("`--set labels.blocked=x` with `--set labels.backlog=x` is not valid"), "{said}");
+}
+
 #[test]
 fn a_repository_may_tighten_the_limits_of_the_host_and_never_loosen_them() {
     let machine = project(
