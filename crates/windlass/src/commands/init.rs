@@ -25,7 +25,10 @@ const FORGE: &str = "embedded";
 #[command(after_long_help = "Examples:
   windlass init
   windlass init --yes --ci \"cargo test\" --agent 'command:my-agent --headless'
-  windlass init --branch trunk --agent claude-code")]
+  windlass init --branch trunk --agent claude-code
+  windlass init --agent 'acp:goose acp'
+
+Without --agent the first of claude, codex, goose, gemini and opencode that is on the PATH does the work.")]
 pub struct Args {
     /// Ask nothing; what cannot be guessed is left open in the file
     #[arg(short, long)]
@@ -220,8 +223,12 @@ fn words(reply: &InitReply) -> String {
     );
     for agent in &reply.agents {
         let version = agent.version.as_deref().unwrap_or("does not say its version");
-        let key = agent.key.map_or_else(|| "no key found".to_owned(), |key| format!("a key is in {key}"));
-        out.push_str(&format!("found    {}: {}, {version}, {key}\n", agent.kind, agent.program));
+        let login = match (agent.key, agent.login) {
+            (Some(key), _) => format!("a key is in {key}"),
+            (None, "unknown") => "whether it is logged in is unknown".to_owned(),
+            (None, _) => "no key found".to_owned(),
+        };
+        out.push_str(&format!("found    {}: {}, {version}, {login}\n", agent.kind, agent.program));
     }
     for next in &reply.next {
         out.push_str(&format!("next     {next}\n"));

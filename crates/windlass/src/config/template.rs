@@ -29,6 +29,8 @@ pub enum AgentChoice {
     },
     /// The line that starts an agent of the Agent Client Protocol.
     Acp(String),
+    /// One that was found: the program with its arguments.
+    AcpFound(Vec<String>),
 }
 
 impl AgentChoice {
@@ -83,6 +85,12 @@ impl Choices {
             Some(AgentChoice::Acp(line)) => {
                 writeln!(text, "[agent.dev]\nkind = \"acp\"\ncommand = {}", quoted(line))
             }
+            Some(AgentChoice::AcpFound(argv)) => writeln!(
+                text,
+                "[agent.dev]\nkind = \"acp\"\ncommand = {}\n# It gets no variables but these: name what its provider needs, the key by the place where it lies.\n\
+                 # env = {{ ANTHROPIC_API_KEY = \"env:ANTHROPIC_API_KEY\" }}",
+                toml::Value::from(argv.clone())
+            ),
             Some(AgentChoice::Demo) => writeln!(text, "[agent.dev]\nkind = \"demo\""),
             None => {
                 writeln!(text, "# [agent.dev]\n# kind = \"command\"\n# command = \"my-agent --headless\"")

@@ -60,9 +60,13 @@ pub struct AgentFound {
     /// As in `kind` of the configuration.
     pub kind: &'static str,
     pub program: String,
+    /// As in `command` of the configuration; none for a kind that needs none.
+    pub command: Option<Vec<String>>,
     /// None: it does not say.
     pub version: Option<String>,
-    /// The variable that holds a key for it, never the key; none if there is none.
+    /// key, missing or unknown.
+    pub login: &'static str,
+    /// The variable that holds a key for it, never the key; none if there is none, or if it has its own ways.
     pub key: Option<&'static str>,
 }
 

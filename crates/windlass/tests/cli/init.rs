@@ -107,7 +107,9 @@ fn every_installed_agent_is_named_with_its_version_and_whether_there_is_a_key() 
     let claude = serde_json::json!({
         "kind": "claude-code",
         "program": machine.path("bin/claude"),
+        "command": null,
         "version": "2.1.325 made up",
+        "login": "missing",
         "key": null,
     });
     assert_eq!((&none["agents"][0], &none["agents"][1]["kind"]), (&claude, &"codex".into()));
@@ -116,6 +118,7 @@ fn every_installed_agent_is_named_with_its_version_and_whether_there_is_a_key() 
     assert!(next.contains("CLAUDE_CODE_OAUTH_TOKEN"), "{next}");
     let ran = with(&dry, &["CODEX_API_KEY"]);
     assert_eq!(view(&ran)["agents"][1]["key"], "CODEX_API_KEY");
+    assert_eq!(view(&ran)["agents"][1]["login"], "key");
     assert!(!ran.out.contains("hush-hush"), "{ran:?}");
     let asked = [&dry[..], &["--agent", "codex"]].concat();
     assert_eq!(view(&with(&asked, &["CODEX_API_KEY"]))["agent"], "codex, key from CODEX_API_KEY");
@@ -143,6 +146,63 @@ fn codex_is_taken_where_there_is_no_claude_code() {
     let said = "2.1.325 made up, tells no cost (of [budget] only the tokens hold it), key from CODEX_API_KEY";
     assert!(doctor.out.contains(said), "{}", doctor.out);
     assert!(!doctor.out.contains("hush-hush"));
+}
+
+#[test]
+fn an_agent_of_the_protocol_is_taken_where_there_is_no_other() {
+    for (name, command) in
+        [("goose", ["goose", "acp"]), ("gemini", ["gemini", "--acp"]), ("opencode", ["opencode", "acp"])]
+    {
+        let machine = Machine::new();
+        let path = path_with(&machine, &[name]);
+        let with = |args: &[&str]| Ran::from(machine.command(args).env("PATH", &path).output().unwrap());
+        let ran = with(&["init", "--yes", "--ci", "true", "--json"]);
+        let view: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let agent = serde_json::json!({
+            "kind": "acp",
+            "program": machine.path("bin").join(name),
+            "command": command,
+            "version": "2.1.325 made up",
+            "login": "unknown",
+            "key": null,
+        });
+        assert_eq!(
+            (&view["agents"], &view["agent"]),
+            (&serde_json::json!([agent]), &command.join(" ").into())
+        );
+        crate::common::fits::fits(&view);
+        assert!(view["next"][0].as_str().unwrap().contains("in `env` of [agent.dev]"), "{view}");
+        let config = with(&["config", "show", "--json"]);
+        let config: serde_json::Value = serde_json::from_str(&config.out).unwrap();
+        let of_agent = |key: &str| {
+            let row = config["values"].as_array().unwrap().iter().find(|row| row["key"] == key);
+            row.map(|row| row["value"].clone())
+        };
+        assert_eq!(of_agent("agent.dev.kind"), Some("acp".into()));
+        assert_eq!(of_agent("agent.dev.command"), Some(command.to_vec().into()), "the program, not a shell");
+        assert_eq!(with(&["config", "check"]).code, 0);
+    }
+}
+
+#[test]
+fn all_agents_are_named_in_the_order_in_which_they_are_taken() {
+    let machine = Machine::new();
+    let path = path_with(&machine, &["opencode", "gemini", "goose", "codex", "claude"]);
+    let silent = machine.path("bin/gemini");
+    std::fs::write(&silent, "#!/bin/sh\nexit 1\n").unwrap();
+    let ran: Ran =
+        machine.command(&["init", "--yes", "--dry-run"]).env("PATH", &path).output().unwrap().into();
+    let found: Vec<&str> = ran.out.lines().filter_map(|line| line.strip_prefix("found    ")).collect();
+    let folder = machine.path("bin").display().to_string();
+    let expected = [
+        format!("claude-code: {folder}/claude, 2.1.325 made up, no key found"),
+        format!("codex: {folder}/codex, 2.1.325 made up, no key found"),
+        format!("acp: {folder}/goose, 2.1.325 made up, whether it is logged in is unknown"),
+        format!("acp: {folder}/gemini, does not say its version, whether it is logged in is unknown"),
+        format!("acp: {folder}/opencode, 2.1.325 made up, whether it is logged in is unknown"),
+    ];
+    assert_eq!(found, expected, "{ran:?}");
+    assert!(ran.out.contains("agent    claude-code"), "{ran:?}");
 }
 
 #[test]

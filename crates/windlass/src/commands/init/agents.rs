@@ -1,5 +1,7 @@
 //! Which agents are installed, and whether the environment holds a key for them. The key itself is never looked at.
 
+use std::path::Path;
+
 use windlass_adapters::agent::CodexOptions;
 
 use crate::config::{AgentChoice, CODEX_CREDENTIALS, CREDENTIALS, FILE, Kind};
@@ -7,25 +9,47 @@ use crate::context::Context;
 use crate::view::AgentFound;
 use crate::{program, project, tools};
 
-/// In the order in which they are taken.
+/// Agents of the Agent Client Protocol, as they are started. Each has its own provider, settings and login.
+const ACP: [[&str; 2]; 3] = [["goose", "acp"], ["gemini", "--acp"], ["opencode", "acp"]];
+
+/// In the order in which they are taken. They are asked for their version and for nothing else.
 pub fn found(context: &Context) -> Vec<AgentFound> {
     let search_path = &context.around.search_path;
     let claude = tools::claude(search_path, project::tools_folder(context).as_deref());
     let codex = program::find(search_path, &CodexOptions::default().binary);
-    let claude = claude.map(|path| (Kind::ClaudeCode, path, &CREDENTIALS[..]));
-    let codex = codex.map(|path| (Kind::Codex, path, &CODEX_CREDENTIALS[..]));
-    let found = |(kind, path, keys): (Kind, std::path::PathBuf, &[&'static str])| AgentFound {
-        kind: kind.word(),
-        version: program::version(search_path, &path),
-        program: path.display().to_string(),
-        key: there(context, keys),
+    let keyed = |kind: Kind, path: &Path, keys: &[&'static str]| {
+        let key = there(context, keys);
+        let login = if key.is_some() { "key" } else { "missing" };
+        AgentFound { login, key, ..seen(context, kind, path) }
     };
-    claude.into_iter().chain(codex).map(found).collect()
+    let acp = ACP.iter().filter_map(|command| {
+        let path = program::find(search_path, command[0])?;
+        let command = Some(command.map(str::to_owned).to_vec());
+        Some(AgentFound { command, ..seen(context, Kind::Acp, &path) })
+    });
+    let claude = claude.map(|path| keyed(Kind::ClaudeCode, &path, &CREDENTIALS));
+    let codex = codex.map(|path| keyed(Kind::Codex, &path, &CODEX_CREDENTIALS));
+    claude.into_iter().chain(codex).chain(acp).collect()
+}
+
+fn seen(context: &Context, kind: Kind, path: &Path) -> AgentFound {
+    AgentFound {
+        kind: kind.word(),
+        program: path.display().to_string(),
+        command: None,
+        version: program::version(&context.around.search_path, path),
+        login: "unknown",
+        key: None,
+    }
 }
 
 /// The first of them, to be given the key that is there.
 pub fn first(found: &[AgentFound]) -> Option<AgentChoice> {
-    found.first().and_then(|agent| AgentChoice::parse(agent.kind).ok())
+    let agent = found.first()?;
+    match &agent.command {
+        Some(command) => Some(AgentChoice::AcpFound(command.clone())),
+        None => AgentChoice::parse(agent.kind).ok(),
+    }
 }
 
 /// With the variable that does hold a key, if any does.
@@ -37,7 +61,7 @@ pub fn with_key(context: &Context, agent: AgentChoice) -> AgentChoice {
         AgentChoice::Codex { key } => {
             AgentChoice::Codex { key: there(context, &CODEX_CREDENTIALS).unwrap_or(key) }
         }
-        AgentChoice::Command(_) | AgentChoice::Demo | AgentChoice::Acp(_) => agent,
+        AgentChoice::Command(_) | AgentChoice::Demo | AgentChoice::Acp(_) | AgentChoice::AcpFound(_) => agent,
     }
 }
 
@@ -45,6 +69,13 @@ pub fn with_key(context: &Context, agent: AgentChoice) -> AgentChoice {
 pub fn words(context: &Context, agent: AgentChoice) -> (String, Option<String>) {
     match agent {
         AgentChoice::Command(line) | AgentChoice::Acp(line) => (line, None),
+        AgentChoice::AcpFound(command) => {
+            let line = command.join(" ");
+            let next = format!(
+                "name what `{line}` needs in `env` of [agent.dev] of {FILE}: it gets no other variables"
+            );
+            (line, Some(next))
+        }
         AgentChoice::Demo => ("demo".into(), None),
         AgentChoice::ClaudeCode { key } => keyed(context, Kind::ClaudeCode, key, &CREDENTIALS),
         AgentChoice::Codex { key } => keyed(context, Kind::Codex, key, &CODEX_CREDENTIALS),
