@@ -11,7 +11,7 @@ mod tree;
 use tree::{root, rust_files};
 
 /// Raised on purpose, in a commit that says which dependency was added and why.
-const MAX_LOCKED_PACKAGES: usize = 245;
+const MAX_LOCKED_PACKAGES: usize = 246;
 const MAX_LINES: usize = 500;
 
 /// windlass -> engine -> {store, adapters} -> core; the test kit drives the heart in a simulated world.

@@ -274,7 +274,7 @@ fn a_value_is_set_for_this_machine_alone_if_it_is_valid() {
     assert!(ran.code == 0 && ran.err.contains(".gitignore"), "{ran:?}");
     assert_eq!(set("agent.dev.env.A", "x y").code, 0);
     assert_eq!(set("ci.keep", "[\"target\"]").code, 0);
-    let text = "# mine\n[dispatch]\nparallel = 4\n[agent.dev.env]\nA = \"x y\"\n[ci]\nkeep = [\"target\"]\n";
+    let text = "# mine\n[dispatch]\nparallel = 4 # few\n\n[agent.dev.env]\nA = \"x y\"\n\n[ci]\nkeep = [\"target\"]\n";
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     assert_eq!(machine.run(&["config", "get", "dispatch.parallel"]).out, "4\n");
     for (key, value, said) in [
@@ -291,7 +291,10 @@ fn a_value_is_set_for_this_machine_alone_if_it_is_valid() {
     let mut over = machine.command(&["config", "set", "dispatch.parallel", "5"]);
     let over: Ran = over.env("WINDLASS__DISPATCH__PARALLEL", "7").output().unwrap().into();
     assert!(over.err.contains("`WINDLASS__DISPATCH__PARALLEL` is heard before it and says 7"), "{over:?}");
-    machine.write("windlass.local.toml", "dispatch = { parallel = 3 }\n");
+    machine.write("windlass.local.toml", "dispatch = { parallel = 3 }\r\n");
+    assert_eq!(set("dispatch.parallel", "4").code, 0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "dispatch = { parallel = 4 }\r\n");
+    machine.write("windlass.local.toml", "dispatch = 3\n");
     machine.fails(&["config", "set", "dispatch.parallel", "4"], "by-hand", 1);
 }
 
