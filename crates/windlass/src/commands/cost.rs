@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = span)]
     since: Option<Span>,
     /// Print the rows as comma-separated values, as RFC 4180 has them; tokens and money are whole numbers
-    #[arg(long, conflicts_with_all = ["json", "jq", "plain"])]
+    #[arg(long)]
     csv: bool,
 }
 
@@ -48,6 +48,10 @@ pub enum By {
 }
 
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
+    if args.csv && (context.globals.for_programs() || context.globals.plain) {
+        return Err(CliError::new("usage", Exit::Usage, "--csv is a form of its own")
+            .next("leave out --csv, or else --json, --jq or --plain"));
+    }
     let project = Project::find(context)?;
     let store = project.reader()?;
     let since = args.since.map(|span| Millis(windlass_engine::now().0.saturating_sub(span.0)));
