@@ -143,6 +143,16 @@ impl Style {
         Self { tables: columns.map_or(self.tables, Tables::Within), ..self }
     }
 
+    /// Cells are not cut off; for a table that is folded afterwards.
+    #[must_use]
+    pub fn uncut(self) -> Self {
+        let tables = match self.tables {
+            Tables::Within(_) => Tables::Wide,
+            Tables::Wide | Tables::Tabs => self.tables,
+        };
+        Self { tables, ..self }
+    }
+
     pub fn tables(self) -> Tables {
         self.tables
     }

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
-use crate::text::{counted, table};
+use crate::text::{counted, fold, table};
 use crate::view::{Check, CheckResult, Doctor, Stamp};
 
 /// Check all that the factory needs, and take one made-up issue from end to end
@@ -41,7 +41,7 @@ pub enum Repair {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let repair = if args.fix && !context.globals.dry_run { Repair::Safe } else { Repair::No };
     let view = look(context, args.quick, repair)?;
-    context.out.show(&view, |style| words(style, &view))?;
+    context.out.show(&view, |style| fold(style, &words(style, &view)))?;
     Ok(if view.failures == 0 { Exit::Ok } else { Exit::Failed })
 }
 
@@ -87,5 +87,5 @@ fn words(style: Style, view: &Doctor) -> String {
     let rows: Vec<Vec<String>> = view.checks.iter().map(row).collect();
     let warnings = counted(view.warnings, "warning", "warnings");
     let sum = format!("{} ok · {warnings} · {}", view.ok, counted(view.failures, "failure", "failures"));
-    format!("{}{sum}\n", table(style, "", &rows))
+    format!("{}{sum}\n", table(style.uncut(), "", &rows))
 }

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::Project;
-use crate::text::{age, table};
+use crate::text::{age, fold, table};
 use crate::view::{GC_SCHEMA, Gc, GcItem};
 
 /// Remove transcripts, builds and workspaces that are older than you want to keep
@@ -49,7 +49,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     };
     let rescued = if args.rescued { Rescued::Removed } else { Rescued::Kept };
     let view = sweep(&project, times, rescued, !context.globals.dry_run)?;
-    context.out.show(&view, |style| words(style, &view))?;
+    context.out.show(&view, |style| fold(style, &words(style, &view)))?;
     Ok(Exit::Ok)
 }
 

@@ -53,6 +53,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 }
 
 fn neither(label: &str) -> CliError {
+    let name = label.trim_start_matches(['+', '-']);
+    let name = if name.is_empty() { "name" } else { name };
     CliError::new("usage", Exit::Usage, format!("`{label}` is neither `+name` nor `-name`"))
-        .next(format!("windlass label N +{label}"))
+        .next(format!("windlass label N +{name}"))
 }

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Style;
 use crate::project::{Project, Tolerance};
-use crate::text::{counted, table};
+use crate::text::{counted, fold, table};
 use crate::view::{PLAN_SCHEMA, Plan, PlanCost, PlanLine, Stamp};
 
 /// What an issue usually costs is read off those that ended this lately.
@@ -28,7 +28,7 @@ pub struct Args {}
 pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
     let project = Project::find_with(context, Tolerance::None)?;
     let view = look(&project, windlass_engine::now())?;
-    context.out.show(&view, |style| words(style, &view))?;
+    context.out.show(&view, |style| fold(style, &words(style, &view)))?;
     Ok(Exit::Ok)
 }
 
@@ -102,7 +102,7 @@ fn words(style: Style, view: &Plan) -> String {
                 vec![style.bold(heading), format!("#{}", line.issue), title, line.says.clone()]
             })
             .collect();
-        out.push_str(&table(style, "", &rows));
+        out.push_str(&table(style.uncut(), "", &rows));
     }
     if view.take.is_empty() && view.goes_on.is_empty() {
         writeln!(out, "nothing would be started").expect("a String takes all");

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::Project;
+use crate::text::fold;
 use crate::train::{self, Train};
 use crate::view::{Queue, QueueBuild, Stamp, TaskLine};
 
@@ -84,7 +85,7 @@ fn show(context: &mut Context) -> Result<Exit, CliError> {
     let project = Project::find(context)?;
     let store = project.reader()?;
     let view = look(&project, &store, windlass_engine::now())?;
-    context.out.show(&view, |style| words::words(style, &view))?;
+    context.out.show(&view, |style| fold(style, &words::words(style, &view)))?;
     Ok(Exit::Ok)
 }
 

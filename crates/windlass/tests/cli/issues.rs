@@ -97,7 +97,8 @@ fn what_is_not_there_is_said() {
     machine.fails(&["logs", "1"], "no-task", 3);
     machine.fails(&["new", " \n"], "invalid", 2);
     machine.fails(&["new", "x", "--label", "a,b"], "invalid", 2);
-    machine.fails(&["label", "1", "x"], "usage", 2);
+    assert!(machine.fails(&["label", "1", "x"], "usage", 2).err.contains("label N +x"));
+    assert!(machine.fails(&["label", "1", "+"], "usage", 2).err.contains("label N +name"));
     machine.fails(&["tell", "1", " "], "invalid", 2);
     machine.fails(&["comment", "1", ""], "invalid", 2);
 }

@@ -53,6 +53,9 @@ fn what_needs_a_person_and_why_fit_every_screen() {
             (&["inbox"][..], &["red or blue?", "windlass tell 1", "it is abandoned and its work kept"][..]),
             (&["status"], &["NEEDS YOU 8", "red or blue?", "windlass schedule run backup"]),
             (&["why", "1"], &["windlass tell 1", "asks: red or blue?"]),
+            (&["plan"], &["an issue is abandoned at $5.00", "only an abandoned one can be tried again"]),
+            (&["queue"], &["the queue is paused: main is red", "oldest ready", "of changes fail on main"]),
+            (&["gc", "--dry-run"], &[]),
         ] {
             let text = words(&shown(&machine, args, columns));
             for part in parts {
@@ -60,4 +63,19 @@ fn what_needs_a_person_and_why_fit_every_screen() {
             }
         }
     }
+}
+
+/// What to do about it stands at the end of the line.
+#[test]
+fn the_remedies_of_the_doctor_are_not_cut_off() {
+    let machine = Machine::with_project();
+    for columns in [20, 80] {
+        let flag = ["--set", "guards.min_free_disk_mb=999999999", "doctor", "--quick"];
+        let ran: Ran = machine.command(&flag).env("COLUMNS", columns.to_string()).output().unwrap().into();
+        assert!(ran.out.lines().all(|line| line.chars().count() <= columns), "{}", ran.out);
+        let text = words(&ran.out);
+        assert!(text.contains("below the guard of 999999999: nothing new is started -> free some"), "{text}");
+    }
+    let plain = machine.run(&["doctor", "--quick", "--plain"]).out;
+    assert!(plain.lines().next().unwrap().starts_with("ok\tgit\t"), "{plain}");
 }

@@ -28,7 +28,7 @@ pub fn words(style: Style, view: &Queue) -> String {
     }
     line(&train(style, view, now));
     let rows: Vec<Vec<String>> = view.entries.iter().map(|entry| row(view, now, entry)).collect();
-    let table = table(style, "  ", &rows);
+    let table = table(style.uncut(), "  ", &rows);
     if !rows.is_empty() {
         line(table.trim_end());
     }
