@@ -86,6 +86,11 @@ pub enum Hold {
         free_mb: u64,
         wanted_mb: u64,
     },
+    /// The disk has bytes, but hardly any room for one more file.
+    LowInodes {
+        free: u64,
+        wanted: u64,
+    },
     /// What may be spent in a day is spent.
     DaySpent {
         micro_usd: u64,
@@ -339,6 +344,9 @@ impl Hold {
             }
             Self::LowDisk { free_mb, wanted_mb } => {
                 format!("only {free_mb} MB of disk are free, {wanted_mb} MB are wanted")
+            }
+            Self::LowInodes { free, wanted } => {
+                format!("only {free} more files fit on the disk (free inodes), {wanted} are wanted")
             }
             Self::DaySpent { micro_usd, cap_micro_usd } => format!(
                 "today has cost ${:.2} of ${:.2}; work goes on after midnight UTC",

@@ -91,6 +91,10 @@ impl Heart {
 
     /// Gives free slots to waiting builds: the gate first, then the oldest.
     pub(crate) fn start_builds(&mut self, now: Millis) {
+        // Who gets a slot must show a sign of life in time.
+        if self.outside.full().is_some() {
+            return;
+        }
         let slots = self.settings.ci.slots;
         loop {
             let Some(slot) = (1..=slots).find(|slot| !self.is_taken(*slot)) else { return };

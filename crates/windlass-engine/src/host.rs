@@ -143,6 +143,10 @@ impl Outside for Host {
         room::hold(self.world.settings.guards, self.world.layout.state())
     }
 
+    fn full(&self) -> Option<Hold> {
+        room::full(self.world.settings.guards, self.world.layout.state())
+    }
+
     fn mirror(&mut self, page: mirror::Page) {
         self.mirror.write(page);
     }

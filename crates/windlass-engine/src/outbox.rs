@@ -105,6 +105,14 @@ impl Outbox {
         Some(order.clone())
     }
 
+    /// The effect was not tried at all, and keeps its place.
+    pub fn put_off(&mut self, key: &EffectKey, not_before: Millis) {
+        self.running.remove(key);
+        if let Some(order) = self.lines.values_mut().flatten().find(|order| order.key == *key) {
+            order.not_before = not_before;
+        }
+    }
+
     pub fn find(&self, key: &EffectKey) -> Option<&Order> {
         self.lines.values().flatten().find(|order| order.key == *key)
     }

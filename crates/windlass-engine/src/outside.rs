@@ -58,6 +58,9 @@ pub trait Outside: Debug + Send {
     /// The guard of the machine that is not met, if any.
     fn room(&self) -> Option<Hold>;
 
+    /// What the disk lacks for any work at all, if anything.
+    fn full(&self) -> Option<Hold>;
+
     /// Writes a record out for people and other tools.
     fn mirror(&mut self, page: mirror::Page);
 

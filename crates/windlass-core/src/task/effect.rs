@@ -179,6 +179,12 @@ impl Effect {
         self.lane() == Lane::Work && !matches!(self, Self::StopSession { .. })
     }
 
+    /// Whether it waits while the disk is full: whoever is told to work could write nothing, and the failure would be
+    /// theirs. What ends somebody or clears away needs no room, and may make some.
+    pub fn needs_room(&self) -> bool {
+        !matches!(self, Self::StopSession { .. } | Self::StopBuild { .. } | Self::RemoveWorkspace { .. })
+    }
+
     /// Whether it is tried for as long as it takes: a build that could not be ended may still run, and nobody else may
     /// have its slot.
     pub fn is_never_given_up(&self) -> bool {

@@ -18,15 +18,27 @@ use crate::record::Order;
 /// After this many tries an effect is given up and a person is asked.
 const MAX_ATTEMPTS: u32 = 20;
 
+/// Between two looks whether a full disk has room again.
+const UNTIL_ROOM: Span = Span::secs(10);
+
 impl Heart {
     /// Starts every effect whose turn has come.
     pub(crate) fn hand_out(&mut self, now: Millis) -> Result<(), StoreError> {
         let ready = self.outbox.take_ready(now);
-        if !ready.is_empty() {
-            // A retry follows no commit: whoever slept through a take-over must not act before it learns of it.
-            self.store.must_lead()?;
+        if ready.is_empty() {
+            return Ok(());
+        }
+        // A retry follows no commit: whoever slept through a take-over must not act before it learns of it.
+        self.store.must_lead()?;
+        let full = self.outside.full();
+        if let Some(hold) = full {
+            tracing::warn!(why = hold.sentence(), "work waits for room");
         }
         for order in ready {
+            if full.is_some() && order.effect.needs_room() {
+                self.outbox.put_off(&order.key, now + UNTIL_ROOM);
+                continue;
+            }
             // A build is a row of ours, not an act on the world: it needs no worker.
             if let Effect::StartBuild { head, tree, lane } = order.effect.clone() {
                 self.finish(now, &order, false);
@@ -65,6 +77,11 @@ impl Heart {
         match outcome {
             Outcome::Done(report) => self.effect_done(now, &order, *report),
             Outcome::Later { error } if order.attempt + 1 < MAX_ATTEMPTS => {
+                self.try_later(now, &order, error);
+                Ok(())
+            }
+            // It goes on by itself when there is room again.
+            Outcome::Later { error } if self.outside.full().is_some() => {
                 self.try_later(now, &order, error);
                 Ok(())
             }

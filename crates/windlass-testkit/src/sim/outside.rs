@@ -141,6 +141,11 @@ impl Outside for Window {
         None
     }
 
+    /// Its disk takes nothing at all while it is full, not even what the heart has to say.
+    fn full(&self) -> Option<Hold> {
+        None
+    }
+
     fn mirror(&mut self, _page: Page) {}
 
     /// The heart stands still while time goes by and, in the end, somebody makes room.

@@ -193,15 +193,15 @@ fn a_write_ahead_log_of_zeros_costs_what_was_in_it_and_no_more() {
     }
 }
 
-/// Runs a script where it may mount what it likes; `None` where nobody may.
-fn in_private_mounts(stage: &Stage, script: &str) -> Option<String> {
+/// Runs a script where it may mount what it likes, with its state on such a disk; `None` where nobody may.
+fn in_private_mounts(stage: &Stage, disk: &str, script: &str) -> Option<String> {
     let allowed = Command::new("unshare").args(["-Urm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
     if !allowed.is_ok_and(|done| done.status.success()) {
         println!("SKIPPED: nothing can be mounted here; a full disk is also tested by a limit on file sizes");
         return None;
     }
     let path = stage.path("script.sh");
-    std::fs::write(&path, format!("{HELPERS}{script}")).unwrap();
+    std::fs::write(&path, format!("{}{script}", HELPERS.replace("OPTIONS", disk))).unwrap();
     let mut command = stage.command(&[]);
     let program = command.get_program().to_owned();
     let mut private = Command::new("unshare");
@@ -221,10 +221,14 @@ fn in_private_mounts(stage: &Stage, script: &str) -> Option<String> {
     Some(said)
 }
 
+const SMALL: &str = "size=24m";
+/// Room for more files than the guard wants, and for far more bytes than they have.
+const FEW_FILES: &str = "size=64m,nr_inodes=16000";
+
 /// The state lies on a small disk of its own; everything else does not.
 const HELPERS: &str = r#"
 windlass=$1; here=${2%/}
-disk=$here/disk; mkdir $disk; mount -t tmpfs -o size=24m tmpfs $disk
+disk=$here/disk; mkdir $disk; mount -t tmpfs -o OPTIONS tmpfs $disk
 export XDG_STATE_HOME=$disk/state
 $windlass init --yes > /dev/null
 daemon=
@@ -269,8 +273,49 @@ echo ready > $here/3.sh
 wait_until is 3 MERGED
 end
 "#;
-    if let Some(said) = in_private_mounts(&stage, script) {
+    if let Some(said) = in_private_mounts(&stage, SMALL, script) {
         println!("{}", said.lines().next().unwrap_or_default());
+        is_whole(&stage.path("copy.db"));
+    }
+}
+
+/// R08: the disk has bytes, but cannot hold one more file, while an agent is at work. Who is told to go on then could
+/// write nothing and would be given up; so nobody is, and nothing new begins, until files fit again.
+#[test]
+fn a_disk_without_inodes_stops_nothing_for_good() {
+    let Some(program) = proof_program() else { return };
+    let stage = Stage::new(&program, Scenario::named("happy"));
+    let agent =
+        "if [ $WINDLASS_TURN = 1 ]; then touch $here/working; wait_for full; work; else ready; fi; true\n";
+    std::fs::write(stage.path("1.sh"), agent).unwrap();
+    let settings = std::fs::read_to_string(stage.path("repo/windlass.toml")).unwrap();
+    let settings = settings.replace("min_free_disk_mb = 0", "min_free_disk_mb = 1");
+    std::fs::write(stage.path("repo/windlass.toml"), settings).unwrap();
+    let script = r#"
+$windlass new "issue 1" > /dev/null
+up
+wait_until test -e $here/working
+mkdir $disk/crumbs
+(cd $disk/crumbs; seq 16000 | xargs touch) 2> /dev/null || true
+if touch $disk/crumb 2> /dev/null; then echo "there is room for a file"; exit 1; fi
+touch $here/full
+wait_until grep -q "files fit on the disk" $here/daemon.log
+$windlass new "issue 2" > /dev/null
+$windlass why 2 | grep "files fit on the disk"
+$windlass doctor --quick > $here/doctor || true
+grep "files fit on the disk" $here/doctor
+kill -0 $daemon
+is 1 RUNNING
+echo ready > $here/2.sh
+rm -r $disk/crumbs
+freed=$(date +%s%N)
+wait_until is 1 MERGED
+echo "merged $((($(date +%s%N) - freed) / 1000000)) ms after there was room"
+wait_until is 2 MERGED
+end
+"#;
+    if let Some(said) = in_private_mounts(&stage, FEW_FILES, script) {
+        println!("{said}");
         is_whole(&stage.path("copy.db"));
     }
 }
@@ -299,7 +344,7 @@ up
 wait_until is 3 MERGED
 end
 "#;
-    if in_private_mounts(&stage, script).is_some() {
+    if in_private_mounts(&stage, SMALL, script).is_some() {
         is_whole(&stage.path("copy.db"));
     }
 }

@@ -7,6 +7,7 @@ use windlass_adapters::agent::{ClaudeOptions, CodexOptions, Screen};
 use windlass_adapters::git::{BareRepo, Git, Slot};
 use windlass_adapters::process::{Full, Limits, capture};
 use windlass_adapters::{ci, files};
+use windlass_core::schedule::Hold;
 use windlass_engine::{AgentKind, AgentSettings, room};
 
 use super::{Repair, install};
@@ -185,10 +186,13 @@ fn guards(project: &Project) -> Vec<Check> {
             Check::fail(name, says, "free some, or lower it in [guards]")
         }
     };
-    vec![
-        judge("memory", room::free_memory_mb(), guards.min_free_memory_mb),
-        judge("disk", room::free_disk_mb(project.layout.state()), guards.min_free_disk_mb),
-    ]
+    let state = project.layout.state();
+    let mut disk = judge("disk", room::free_disk_mb(state), guards.min_free_disk_mb);
+    if let Some(hold @ Hold::LowInodes { .. }) = room::disk(guards, state) {
+        let says = format!("{}: nothing new is started", hold.sentence());
+        disk = Check::fail("disk", says, "remove files on the disk that holds the state folder");
+    }
+    vec![judge("memory", room::free_memory_mb(), guards.min_free_memory_mb), disk]
 }
 
 /// The project's own tests, on main, as a build would run them.

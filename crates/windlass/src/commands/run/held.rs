@@ -95,7 +95,7 @@ fn of_issue(skip: Skip) -> Standing {
 fn held(hold: &Hold) -> Standing {
     let code = match hold {
         Hold::Paused(_) => "paused",
-        Hold::LowMemory { .. } | Hold::LowDisk { .. } => "guard",
+        Hold::LowMemory { .. } | Hold::LowDisk { .. } | Hold::LowInodes { .. } => "guard",
         Hold::DaySpent { .. } => "budget",
     };
     Standing::Held(Held { code, exit: Exit::Limit, why: hold.sentence() })

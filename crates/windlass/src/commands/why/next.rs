@@ -55,6 +55,7 @@ fn remedy(hold: &Hold) -> &'static str {
     match hold {
         Hold::Paused(_) => "windlass resume",
         Hold::LowMemory { .. } | Hold::LowDisk { .. } => "free some, or lower it in [guards]",
+        Hold::LowInodes { .. } => "remove files on the disk that holds the state folder",
         Hold::DaySpent { .. } => "or raise `per_day_usd` in [budget]",
     }
 }
