@@ -27,7 +27,9 @@ pub enum Bug {
     /// After a restart nothing is left of the effects that were under way.
     NoRecovery,
     /// A workspace goes before its session has ended.
-    RemovalBeforeSaving,
+    RemovalBeforeStop,
+    /// A workspace goes and nothing of it is saved.
+    RemovalWithoutSaving,
     /// What main holds already is not settled.
     NoContainment,
     /// What is being tested lands before its test has ended.
@@ -59,7 +61,8 @@ impl Bug {
         Self::DoubleDispatch,
         Self::LostEscalation,
         Self::NoRecovery,
-        Self::RemovalBeforeSaving,
+        Self::RemovalBeforeStop,
+        Self::RemovalWithoutSaving,
         Self::NoContainment,
         Self::LandWithoutVerdict,
         Self::UncountedRounds,

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use windlass_core::bugs::{self, Bug};
 use windlass_core::crash;
 use windlass_core::id::Sha;
 use windlass_core::time::Millis;
@@ -104,9 +105,12 @@ impl BareRepo {
         if clone.symlink_metadata().is_err() {
             return Ok(None);
         }
-        let saved = self
-            .save(clone, branch, into_ref, at)
-            .map_err(|source| RescueError::Save { path: clone.to_owned(), source: Box::new(source) })?;
+        let unsaved = |source| RescueError::Save { path: clone.to_owned(), source: Box::new(source) };
+        let saved = if bugs::is(Bug::RemovalWithoutSaving) {
+            None
+        } else {
+            self.save(clone, branch, into_ref, at).map_err(unsaved)?
+        };
         crash::step("saved");
         // Out of the way in one step: half a workspace must never be taken for what is to be saved.
         let aside = files::beside(clone, "removing");

@@ -204,7 +204,7 @@ impl<'a> Move<'a> {
 
     /// Ends with the work on main, or not needed: nothing of it stays behind.
     fn finish(mut self, state: State, comment: String, ending: Option<Ending>) -> Result<Step, Stale> {
-        if bugs::is(Bug::RemovalBeforeSaving) {
+        if bugs::is(Bug::RemovalBeforeStop) {
             self.order(Effect::RemoveWorkspace { branch: self.task.branch.clone() });
         }
         self.stop_session();

@@ -1,6 +1,7 @@
 //! Workspaces: made, looked into, and removed only after everything in them is safe.
 
 use windlass_adapters::git::RESCUE;
+use windlass_core::bugs::{self, Bug};
 use windlass_core::id::{SessionId, Sha};
 use windlass_core::task::{Event, Rejection, Task};
 use windlass_engine::Report;
@@ -59,14 +60,16 @@ impl World {
         if let Some(workspace) = self.workspaces.get(&task.id).cloned() {
             self.nobody_works_in(task);
             let on_main = self.git.is_ancestor(&workspace.head, &self.git.main());
-            if workspace.dirty || !on_main {
+            let worth = workspace.dirty || !on_main;
+            if worth && !bugs::is(Bug::RemovalWithoutSaving) {
                 let reference = format!("{RESCUE}{}", task.id);
                 self.git.refs.insert(reference.clone(), workspace.head.clone());
                 sometimes!(self, "work was saved before its workspace went");
-                rescued = Some((reference, workspace.head));
+                rescued = Some((reference, workspace.head.clone()));
             }
             self.step()?;
             self.workspaces.remove(&task.id);
+            self.check_saved(&task.id, &workspace);
         }
         self.step()?;
         self.git.refs.remove(&format!("refs/heads/{branch}"));

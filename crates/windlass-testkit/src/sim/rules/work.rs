@@ -1,13 +1,14 @@
 //! What must hold of tasks at work: caps, money, slots, turns; and which situations were reached.
 
-use windlass_core::id::{SessionId, TaskId};
+use windlass_adapters::git::RESCUE;
+use windlass_core::id::{SessionId, Sha, TaskId};
 use windlass_core::journal::Fact;
 use windlass_core::task::{AbandonReason, ClosedHow, Crash, Event, Feedback, State, Task};
 use windlass_store::{Op, Write};
 
 use super::Rule;
 use crate::sim::probe::sometimes;
-use crate::sim::world::World;
+use crate::sim::world::{Workspace, World};
 
 impl World {
     pub(super) fn check_caps(&mut self, task: &Task) {
@@ -101,6 +102,18 @@ impl World {
         if let Some((other, _)) = self.sessions.iter().find(same) {
             let what = format!("{name} starts in the workspace in which {other} works");
             self.complain(Rule::OneSession, what);
+        }
+    }
+
+    /// What a workspace held is on main, or under the name by which it is found again. Files that were in no commit
+    /// can only be there.
+    pub fn check_saved(&mut self, task: &TaskId, gone: &Workspace) {
+        let holds = |at: &Sha| self.git.is_ancestor(&gone.head, at);
+        let kept = self.git.refs.get(&format!("{RESCUE}{task}")).is_some_and(holds);
+        let safe = kept || (!gone.dirty && holds(&self.git.main()));
+        if !safe {
+            let what = format!("the workspace of {task} is gone, and {} is nowhere else", gone.head);
+            self.complain(Rule::Saved, what);
         }
     }
 
