@@ -34,6 +34,14 @@ pub fn find(state: &Path) -> io::Result<Vec<Leftover>> {
     Ok(found)
 }
 
+/// Those among them that belong to one session or build.
+pub fn of(state: &Path, folder: &Path) -> io::Result<Vec<Leftover>> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut found = find(state)?;
+    found.retain(|left| left.folder.as_ref() == Some(&folder));
+    Ok(found)
+}
+
 /// Members of the control groups of sessions and builds that have not come to a good end.
 fn in_groups(layout: &Layout) -> io::Result<Vec<(PathBuf, i32)>> {
     let mut found = Vec::new();

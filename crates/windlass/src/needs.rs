@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use windlass_adapters::forge::{Forge, ForgeError};
-use windlass_core::id::{IssueNumber, TaskId};
+use windlass_core::id::{IssueNumber, SessionId, TaskId};
 use windlass_core::policy::Policy;
-use windlass_core::task::{State, Task};
+use windlass_core::task::{Effect, State, Task};
 use windlass_core::time::{Millis, Span};
 use windlass_engine::{CONFIG_TROUBLE, ConfigTrouble};
 use windlass_store::Store;
@@ -14,6 +14,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::house::{Job, Ledger};
 use crate::intake::Mains;
+use crate::leftovers;
 use crate::project::Project;
 use crate::text::counted;
 use crate::train;
@@ -21,10 +22,14 @@ use crate::view::{InboxItem, Stamp, TaskLine};
 
 /// Abandoned work is shown for so long; it stays in `windlass issues`.
 const LATELY: Span = Span::days(7);
+/// A session that is to be stopped is gone in seconds. After so long, or so many tries, a person hears of it.
+const STOPPING: Span = Span::mins(1);
+const STUBBORN: u32 = 3;
 
 /// The nearest deadline first; what has none comes last, the oldest first.
 pub fn look(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
     let mut items = of_tasks(project, store, now)?;
+    items.extend(unstopped(project, store, now)?);
     items.extend(of_factory(project, store)?);
     items.sort_by_key(|item| {
         (item.deadline.is_none(), item.deadline.map(|at| at.0), item.since.map(|at| at.0))
@@ -75,6 +80,47 @@ fn of_tasks(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<Inb
         });
     }
     Ok(items)
+}
+
+/// Sessions that were to be stopped and are not, with the processes that are left. The factory tries on, and what comes
+/// after them waits; when the processes are gone, so is this.
+pub fn unstopped(project: &Project, store: &dyn Store, now: Millis) -> Result<Vec<InboxItem>, CliError> {
+    let mut items = Vec::new();
+    for order in store.pending_effects()? {
+        let Effect::StopSession { session } = &order.effect else { continue };
+        if order.attempt < STUBBORN && now.since(order.created_at) < STOPPING {
+            continue;
+        }
+        let (left, next) = left_of(project, session);
+        let error = order.error.unwrap_or_else(|| "it does not end".into());
+        items.push(InboxItem {
+            kind: "unstopped",
+            issue: order.owner.and_then(|task| task.issue()).map(|issue| issue.0),
+            title: format!("{session} cannot be stopped"),
+            text: format!("{error}; {left}"),
+            since: Some(Stamp(order.created_at)),
+            deadline: None,
+            otherwise: None,
+            next,
+        });
+    }
+    Ok(items)
+}
+
+/// The processes of a session in words, and what to do about them. Whoever cannot look still says that it runs.
+fn left_of(project: &Project, session: &SessionId) -> (String, String) {
+    match leftovers::of(project.layout.state(), &project.layout.session(session)) {
+        Ok(left) if left.is_empty() => {
+            ("none of its processes is left".into(), "windlass events --kind effect_retried".into())
+        }
+        Ok(left) => {
+            let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
+            let each = left.iter().map(|left| format!("{} {}", left.pid, left.command));
+            let each: Vec<String> = each.collect();
+            (format!("left: {}", each.join(", ")), format!("kill -KILL {}", pids.join(" ")))
+        }
+        Err(error) => (format!("its processes cannot be looked for: {error}"), "windlass doctor".into()),
+    }
 }
 
 /// A closed issue needs nobody, however its task ended.

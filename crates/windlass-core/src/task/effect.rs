@@ -185,10 +185,10 @@ impl Effect {
         !matches!(self, Self::StopSession { .. } | Self::StopBuild { .. } | Self::RemoveWorkspace { .. })
     }
 
-    /// Whether it is tried for as long as it takes: a build that could not be ended may still run, and nobody else may
-    /// have its slot.
+    /// Whether it is tried for as long as it takes: who could not be ended may still run, and nobody else may have the
+    /// slot of a build or the workspace of a session. What follows in its line waits.
     pub fn is_never_given_up(&self) -> bool {
-        matches!(self, Self::StopBuild { .. })
+        matches!(self, Self::StopBuild { .. } | Self::StopSession { .. })
     }
 
     pub fn lane(&self) -> Lane {

@@ -224,9 +224,7 @@ impl Model for Machine {
     fn actions(&self, desk: &Desk, acts: &mut Vec<Act>) {
         let may_fail = desk.around.had.faults < self.trouble.faults;
         Self::carry(desk, acts);
-        // A stop that is given up leaves a process behind; that is said to a person, and no rule can mend it.
-        let next =
-            desk.around.orders.first().filter(|Order(effect)| !matches!(effect, Effect::StopSession { .. }));
+        let next = desk.around.orders.first().filter(|Order(effect)| !effect.is_never_given_up());
         if may_fail && next.is_some() {
             acts.push(Act::GiveUp);
         }

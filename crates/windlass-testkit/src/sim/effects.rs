@@ -1,6 +1,6 @@
 //! What a daemon's threads do: effects, readings of the forge, questions to git; and what goes wrong with them.
 
-use windlass_core::task::{Effect, Task};
+use windlass_core::task::Task;
 use windlass_core::time::Millis;
 use windlass_engine::{Cause, Order, Outcome, Question, Seen};
 
@@ -25,10 +25,6 @@ impl Drive {
         let later = |error: &str| Some(Outcome::Later { error: error.to_owned() });
         let outcome = match fault {
             Some(EffectFault::Failed) => later("it could not be reached"),
-            // A process that nobody can end is not in this world.
-            Some(EffectFault::Refused) if matches!(order.effect, Effect::StopSession { .. }) => {
-                later("it could not be reached")
-            }
             Some(EffectFault::Refused) => Some(Outcome::GiveUp { error: "it is forbidden".into() }),
             Some(EffectFault::AnswerLost) => {
                 let hands = Hands { daemon, store: &self.store };

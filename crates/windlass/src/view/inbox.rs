@@ -17,7 +17,7 @@ pub struct Inbox {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InboxItem {
-    /// question, abandoned, queue, alarm, config, main, schedule or commands.
+    /// question, abandoned, unstopped, queue, alarm, config, main, schedule or commands.
     pub kind: &'static str,
     pub issue: Option<u64>,
     pub title: String,

@@ -51,7 +51,7 @@ fn what_needs_a_person_and_why_fit_every_screen() {
     for columns in [20, 40, 80] {
         for (args, parts) in [
             (&["inbox"][..], &["red or blue?", "windlass tell 1", "it is abandoned and its work kept"][..]),
-            (&["status"], &["NEEDS YOU 8", "red or blue?", "windlass schedule run backup"]),
+            (&["status"], &["NEEDS YOU 9", "red or blue?", "windlass schedule run backup"]),
             (&["why", "1"], &["windlass tell 1", "asks: red or blue?"]),
             (&["plan"], &["an issue is abandoned at $5.00", "only an abandoned one can be tried again"]),
             (&["queue"], &["the queue is paused: main is red", "oldest ready", "of changes fail on main"]),

@@ -1,9 +1,10 @@
 //! What waits for a person is the same in `inbox`, `status` and `top`.
 
 use serde_json::{Value, json};
+use windlass_core::id::{EffectKey, SessionId};
 use windlass_core::queue::{Alarm, MEMORY_KEY, Memory, PAUSED_KEY, Pause};
-use windlass_core::task::{AbandonReason, State};
-use windlass_core::time::Span;
+use windlass_core::task::{AbandonReason, Effect, State};
+use windlass_core::time::{Millis, Span};
 use windlass_store::{Op, Store, Write as Page};
 
 use crate::common::Machine;
@@ -35,6 +36,14 @@ pub fn with_each_kind() -> Machine {
     ops.push(control(PAUSED_KEY, Pause { reason: "main is red".into(), by: None }.text()));
     ops.push(control(MEMORY_KEY, serde_json::to_string(&memory).unwrap()));
     ops.push(control("config_trouble", json!({"refused": "line 2", "waiting": []}).to_string()));
+    let session = SessionId::stored("dev-2.1-1");
+    ops.push(Op::Intend {
+        key: EffectKey::new("2.1:9:stop_session"),
+        owner: Some(tasks[1].id.clone()),
+        effect: Effect::StopSession { session },
+        not_before: now(),
+        at: Millis(now().0 - Span::hours(1).0),
+    });
     daemon(&machine).commit(Page::from(ops)).unwrap();
     let last = json!({"at": now(), "took_ms": 1, "by": "clock", "failed": true, "says": "no disk"});
     let folder = machine.state().join("schedule");
@@ -69,11 +78,12 @@ fn kinds(items: &Value) -> Vec<String> {
 fn whoever_is_asked_names_the_same_things() {
     let machine = with_each_kind();
     let inbox = machine.json(&["inbox"])["items"].clone();
-    let all = ["abandoned", "alarm", "commands", "config", "main", "question", "queue", "schedule"];
+    let all =
+        ["abandoned", "alarm", "commands", "config", "main", "question", "queue", "schedule", "unstopped"];
     assert_eq!(kinds(&inbox), all);
     assert_eq!(machine.json(&["status"])["inbox"], inbox);
     let words = machine.run(&["status"]).out;
-    assert!(words.contains("NEEDS YOU 8          -> windlass inbox\n"), "{words}");
+    assert!(words.contains("NEEDS YOU 9          -> windlass inbox\n"), "{words}");
     for part in [
         "-> windlass tell 1",
         "-> windlass retry 2",
@@ -86,7 +96,7 @@ fn whoever_is_asked_names_the_same_things() {
         assert_eq!(words.matches(part).count(), 1, "`{part}` in\n{words}");
     }
     let Some(terminal) = Terminal::start(&machine, "top", 110) else { return };
-    let screen = terminal.shows("NEEDS YOU 8");
+    let screen = terminal.shows("NEEDS YOU 9");
     for kind in all {
         assert!(screen.contains(&format!("  {kind} ")), "no {kind} in\n{screen}");
     }

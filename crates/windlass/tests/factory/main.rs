@@ -28,5 +28,6 @@ mod run;
 mod secrets;
 mod state;
 mod stopped;
+mod unstopped;
 mod worker;
 mod works;

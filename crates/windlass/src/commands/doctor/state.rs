@@ -14,9 +14,10 @@ use crate::commands::down;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
 use crate::leftovers;
+use crate::needs;
 use crate::project::Project;
 use crate::text::age;
-use crate::view::Check;
+use crate::view::{Check, InboxItem};
 
 /// So far an event may lie ahead of the clock.
 const DRIFT: Span = Span::mins(2);
@@ -40,6 +41,7 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
             checks.push(database(&store));
             checks.push(time(&store));
             checks.push(workspaces(project, &store, up, repair));
+            checks.extend(unstopped(project, &store));
         }
         Err(error) => checks.push(Check::fail("database", error.sentence(), error.next.join("    "))),
     }
@@ -169,6 +171,19 @@ fn rescue(project: &Project, path: &std::path::Path) -> Result<(), CliError> {
         CliError::new("rescue", crate::exit::Exit::Failed, format!("cannot save `{}`", path.display()))
             .because(error)
     })
+}
+
+/// Sessions that were to be stopped and are not; nothing is said when there are none.
+fn unstopped(project: &Project, store: &dyn Store) -> Vec<Check> {
+    match needs::unstopped(project, store, windlass_engine::now()) {
+        Ok(items) => {
+            let check = |item: InboxItem| {
+                Check::warn("sessions", format!("{}: {}", item.title, item.text), item.next)
+            };
+            items.into_iter().map(check).collect()
+        }
+        Err(error) => vec![Check::fail("sessions", error.sentence(), "ps")],
+    }
 }
 
 /// With the factory down nothing of it may run.
