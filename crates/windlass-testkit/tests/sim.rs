@@ -1,6 +1,8 @@
 //! The gate of the simulator: thousands of seeds keep every rule, every situation is reached, every bug is caught.
 
 use windlass_core::id::IssueNumber;
+use windlass_core::policy::Limits;
+use windlass_core::time::Span;
 use windlass_testkit::sim::{
     self, Bug, BuildKind, Deed, Depth, EffectFault, Gate, IssuePlan, Lines, MINUTE, Mishap, NoticeFault,
     Plan, PushKind, ReadFault, Rule, Run, Template, Times, TurnKind,
@@ -98,6 +100,7 @@ fn plan(issues: u64, mishaps: Vec<Mishap>) -> Plan {
         slots: 2,
         issues: (1..=issues).map(issue).collect(),
         mishaps,
+        heartbeat: 3 * MINUTE,
         calm: 90 * MINUTE,
     }
 }
@@ -184,6 +187,31 @@ fn regression_what_a_person_said_in_a_conversation_that_is_lost_reaches_who_begi
     );
     assert_eq!((said(&run, "KnowNothing"), said(&run, "\"MERGED\"")), (1, 1));
     assert_eq!(run.probes.counts().get("a person's word was passed on"), Some(&1));
+}
+
+/// AC-1.3, with the times of the defaults, in virtual time: who has shown no sign of life for five minutes is suspect
+/// within one heartbeat, and given up at the third heartbeat that finds it so, wherever between two heartbeats it fell
+/// silent.
+#[test]
+fn ac_1_3_a_session_that_is_silent_for_five_minutes_is_suspect_within_one_heartbeat() {
+    let Limits { heartbeat, stale_after, stale_strikes, .. } = Limits::default();
+    assert_eq!((heartbeat, stale_after, stale_strikes), (Span::secs(60), Span::mins(5), 3));
+    let hangs = Mishap::Turn { issue: IssueNumber(1), nth: 1, how: TurnKind::Hangs };
+    for shift in [0, 7, 23, 41, 59] {
+        let mut plan = plan(1, vec![hangs.clone()]);
+        plan.heartbeat = heartbeat.0;
+        plan.issues[0].at += shift * 1_000;
+        let run = sim::run(&Template::new(), plan, Lines::Kept);
+        assert_eq!(run.broken, None, "{}", run.lines.join("\n"));
+        let silent = when(&run, "dev-1.1-1 falls silent");
+        let suspect = when(&run, "dev-1.1-1 has 1 strikes") - silent;
+        let given_up = when(&run, "AgentCrashed") - silent;
+        assert!(
+            (stale_after.0..=stale_after.0 + heartbeat.0).contains(&suspect),
+            "suspect after {suspect} ms"
+        );
+        assert_eq!(given_up - suspect, 2 * heartbeat.0, "two more looks, then no more");
+    }
 }
 
 /// Nobody was told that the turn had ended, and then the session was stopped.

@@ -31,6 +31,7 @@ impl World {
         match kind {
             TurnKind::Hangs => {
                 let now = self.now;
+                self.note(|| format!("{name} falls silent"));
                 self.sessions.get_mut(name).expect("it lives").quiet_since = Some(now);
             }
             TurnKind::Good

@@ -67,7 +67,7 @@ pub fn plan(seed: u64) -> Plan {
             mishaps.extend(series(&mut maker));
         }
     }
-    Plan { seed, parallel, slots, issues, mishaps, calm: 100 * MINUTE }
+    Plan { seed, parallel, slots, issues, mishaps, heartbeat: 3 * MINUTE, calm: 100 * MINUTE }
 }
 
 struct Maker {

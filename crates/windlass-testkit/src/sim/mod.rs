@@ -139,7 +139,7 @@ fn settings(plan: &Plan) -> Settings {
         renotify: Span::mins(35),
         answer: Span::mins(120),
         handoff: Span::secs(60),
-        heartbeat: Span::secs(180),
+        heartbeat: Span(plan.heartbeat),
         stale_after: Span::mins(5),
         stale_strikes: 3,
         ..Limits::default()

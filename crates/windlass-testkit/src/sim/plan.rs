@@ -20,6 +20,8 @@ pub struct Plan {
     pub slots: u32,
     pub issues: Vec<IssuePlan>,
     pub mishaps: Vec<Mishap>,
+    /// Between two looks at all sessions.
+    pub heartbeat: Tick,
     /// From here on nothing goes wrong any more.
     pub calm: Tick,
 }

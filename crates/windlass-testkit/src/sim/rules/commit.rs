@@ -44,6 +44,10 @@ impl World {
             }
             Op::SaveIdentity(identity) => {
                 self.seen.read.remove(&identity.name);
+                if identity.strikes > 0 {
+                    let (name, strikes) = (&identity.name, identity.strikes);
+                    self.trace.note(self.now, || format!("{name} has {strikes} strikes"));
+                }
                 if identity.status == IdentityStatus::Active {
                     self.seen.read.insert(identity.name.clone(), identity.facts_read);
                 }
