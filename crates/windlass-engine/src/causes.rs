@@ -16,6 +16,8 @@ pub enum Cause {
     /// The session's shim let go of its lock.
     SessionGone(SessionId),
     BuildGone(BuildId),
+    /// The process through which a person typed has ended.
+    TypistGone,
     EffectEnded {
         key: EffectKey,
         outcome: Outcome,

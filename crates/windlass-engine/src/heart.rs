@@ -131,6 +131,7 @@ impl Heart {
             Cause::SessionSpoke(session) => drop(self.spoke.entry(session).or_insert(now + LISTEN)),
             Cause::SessionGone(session) => self.session_gone(now, &session),
             Cause::BuildGone(build) => self.build_gone(now, &build),
+            Cause::TypistGone => self.look_for_typists(now),
             Cause::EffectEnded { key, outcome } => self.effect_ended(now, &key, outcome)?,
             Cause::IssuesSeen(seen) => self.issues_seen(now, seen)?,
             // Thought about only when what came with it is written: it asks the store for verdicts.

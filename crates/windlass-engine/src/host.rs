@@ -99,6 +99,10 @@ impl Outside for Host {
         boot_id().map_or(true, |boot| boot == typist.boot) && process.is_alive()
     }
 
+    fn watch_typist(&mut self, typist: &Typist) {
+        self.watch.typist(ProcessId { pid: typist.pid, start_time: typist.start_time });
+    }
+
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {
         let papers = Papers::read(&self.world.layout, identity).map_err(|error| causes(&error))?;
         Ok(sessions::digest(&papers, identity, life))

@@ -35,6 +35,9 @@ pub trait Outside: Debug + Send {
     /// Whether the process through which a person types is still there.
     fn is_there(&self, typist: &Typist) -> bool;
 
+    /// Wakes the heart when that process is gone, at once if it is. Asking again is fine.
+    fn watch_typist(&mut self, typist: &Typist);
+
     /// What the session's files say since they were last read.
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String>;
 

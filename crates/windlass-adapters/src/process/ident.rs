@@ -1,8 +1,10 @@
 //! Who a process is: its number alone is not enough, numbers come round again.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -29,18 +31,34 @@ impl ProcessId {
         Stat::read(self.pid).is_some_and(|stat| stat.id == self && !stat.is_dead())
     }
 
-    /// Signals this process and no other; `false` when it is gone.
-    pub fn signal(self, signal: Signal) -> io::Result<bool> {
-        let Some(pid) = Pid::from_raw(self.pid) else { return Ok(false) };
+    /// Sleeps until this process has ended; one that is gone already is not waited for.
+    pub fn wait_gone(self) -> io::Result<()> {
+        let Some(handle) = self.pinned()? else { return Ok(()) };
+        let mut ended = [PollFd::new(&handle, PollFlags::IN)];
+        loop {
+            match rustix::event::poll(&mut ended, None) {
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A handle on this process and no other; `None` when it is gone.
+    fn pinned(self) -> io::Result<Option<OwnedFd>> {
+        let Some(pid) = Pid::from_raw(self.pid) else { return Ok(None) };
         let handle = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) => handle,
-            Err(rustix::io::Errno::SRCH) => return Ok(false),
+            Err(rustix::io::Errno::SRCH) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         // The handle pins whoever has the number now; only then is it worth asking who that is.
-        if Self::of(self.pid) != Some(self) {
-            return Ok(false);
-        }
+        Ok((Self::of(self.pid) == Some(self)).then_some(handle))
+    }
+
+    /// Signals this process and no other; `false` when it is gone.
+    pub fn signal(self, signal: Signal) -> io::Result<bool> {
+        let Some(handle) = self.pinned()? else { return Ok(false) };
         match rustix::process::pidfd_send_signal(handle, signal) {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::SRCH) => Ok(false),

@@ -42,6 +42,7 @@ impl Heart {
         };
         let (task, session) = (task.value.id, task.value.session);
         self.book.log_of(now, &task, FactoryFact::KeyboardTaken { session: session.clone(), by: by.clone() });
+        self.outside.watch_typist(typist);
         let mut taken = self.keyboards.clone();
         taken.push(Taken { task, session, by, typist: typist.clone() });
         self.keep_keyboards(taken);
@@ -63,6 +64,13 @@ impl Heart {
             .filter(|typist| !self.outside.is_there(typist))
             .collect();
         self.give_back(now, |taken| gone.contains(&taken.typist));
+    }
+
+    /// Those from before a restart are watched from here on.
+    pub(crate) fn watch_typists(&mut self) {
+        for taken in &self.keyboards {
+            self.outside.watch_typist(&taken.typist);
+        }
     }
 
     fn give_back(&mut self, now: Millis, is_free: impl Fn(&Taken) -> bool) {

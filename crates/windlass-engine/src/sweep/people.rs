@@ -151,6 +151,7 @@ impl Heart {
         self.next_heartbeat = now + self.settings.policy.limits.heartbeat;
         self.watch_builds_again();
         self.look_for_typists(now);
+        self.watch_typists();
         if bugs::is(Bug::NoSecondLook) {
             return;
         }

@@ -9,6 +9,7 @@ use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use windlass_adapters::agent::HOOKS;
 use windlass_adapters::files;
+use windlass_adapters::process::ProcessId;
 use windlass_adapters::shim::{FACTS, TRANSCRIPT, client};
 use windlass_core::id::{BuildId, SessionId};
 
@@ -18,7 +19,7 @@ use crate::layout::Layout;
 pub struct Watch {
     files: RecommendedWatcher,
     causes: Sender<Cause>,
-    /// Folders whose shim a thread waits for.
+    /// Folders whose shim a thread waits for, and processes.
     waiting: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
@@ -62,22 +63,38 @@ impl Watch {
         drop(self.files.unwatch(&layout.session(session)));
     }
 
-    /// One thread sleeps on the shim's lock: it wakes the moment the kernel lets go of it.
+    /// Waits for the end of the process through which a person types.
+    pub fn typist(&self, process: ProcessId) {
+        let name = PathBuf::from(format!("/proc/{}", process.pid));
+        self.wait(name, Cause::TypistGone, move |_| process.wait_gone());
+    }
+
+    /// The thread sleeps on the shim's lock: it wakes the moment the kernel lets go of it.
     fn wait_for(&self, folder: PathBuf, cause: Cause) {
-        if !self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone()) {
+        self.wait(folder, cause, client::wait_gone);
+    }
+
+    /// One thread waits for whoever has this name, and then tells the cause.
+    fn wait<E: std::error::Error>(
+        &self,
+        name: PathBuf,
+        cause: Cause,
+        until_gone: impl FnOnce(&Path) -> Result<(), E> + Send + 'static,
+    ) {
+        if !self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone()) {
             return;
         }
         let (causes, waiting) = (self.causes.clone(), Arc::clone(&self.waiting));
         let wait = move || {
-            if let Err(error) = client::wait_gone(&folder) {
-                tracing::warn!(%error, "cannot wait for a shim");
+            if let Err(error) = until_gone(&name) {
+                tracing::warn!(%error, "cannot wait for the end of a process");
             }
-            waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&folder);
+            waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
             drop(causes.send(cause));
         };
         let started = std::thread::Builder::new().name("waiter".into()).stack_size(128 * 1024).spawn(wait);
         if let Err(error) = started {
-            tracing::error!(%error, "cannot start a thread to wait for a shim");
+            tracing::error!(%error, "cannot start a thread to wait for a process");
         }
     }
 }

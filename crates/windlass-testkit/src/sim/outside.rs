@@ -81,6 +81,8 @@ impl Outside for Window {
         false
     }
 
+    fn watch_typist(&mut self, _typist: &Typist) {}
+
     fn read_session(&self, identity: &Identity, life: Life) -> Result<Look, String> {
         let world = self.world.lock();
         let papers = world.sessions.get(&identity.name).map(super::session::Session::papers);

@@ -1,5 +1,10 @@
 //! Agents that give up or ask, and people who answer, stop, close and try again.
 
+use windlass_adapters::process::{ProcessId, boot_id};
+use windlass_core::command::{Command, Typist};
+use windlass_core::id::IssueNumber;
+use windlass_store::{Mode, SqliteStore, Store};
+
 use crate::crew::{APPROVES, READY, abandoned, config, crew};
 
 #[test]
@@ -188,6 +193,30 @@ fn a_retry_that_comes_before_gc_is_seen_by_it() {
     let view: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let gone = view["items"].as_array().unwrap().iter().any(|item| item["kind"] == "workspace");
     assert!(!gone && works.workspaces() == ["1.1"], "{view}");
+    works.script("go", "");
+    log.wait_merged(1);
+    works.down();
+}
+
+/// No heartbeat comes while this runs: only the end of the process itself can tell.
+#[test]
+fn the_keyboard_of_a_person_who_is_killed_is_free_at_once() {
+    let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";
+    let mut works = crew(&config("true", "[liveness]\nheartbeat = \"1h\"\n"), APPROVES, &[waits]);
+    works.up();
+    let mut log = works.log();
+    log.wait_state(1, "RUNNING");
+    let mut person = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let ProcessId { pid, start_time } = ProcessId::of(person.id().cast_signed()).unwrap();
+    let typist = Typist { pid, start_time, boot: boot_id().unwrap() };
+    let takes = Command::TakeKeyboard { issue: IssueNumber(1), typist };
+    let store = SqliteStore::open(&works.machine.state(), Mode::Client).unwrap();
+    store.post_command(&takes, "ann", windlass_engine::now()).unwrap();
+    std::fs::write(works.machine.state().join("inbox/wake"), "").unwrap();
+    log.wait_kind("keyboard_taken", 1);
+    person.kill().unwrap();
+    assert_eq!(log.wait_kind("keyboard_returned", 1)["data"]["by"], "ann");
+    person.wait().unwrap();
     works.script("go", "");
     log.wait_merged(1);
     works.down();
