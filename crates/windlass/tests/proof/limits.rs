@@ -66,7 +66,8 @@ fn a_daemon_that_was_asleep_while_another_took_over_is_fenced() {
     let calm = calm(&program, scenario);
     let mut stage = Stage::new(&program, scenario);
     let mut asleep = start(&stage);
-    wait("the critic", || stage.is(1, "AWAITING_CRITIC"));
+    // Until the critic is there, the daemon holds the lock of its checkout, and would keep it in its sleep.
+    wait("the critic", || stage.noted("heard-review-1"));
     let pid = Pid::from_child(&asleep);
     kill_process(pid, Signal::STOP).unwrap();
     let second = stage.command(&["up", "--foreground"]).output().unwrap();
