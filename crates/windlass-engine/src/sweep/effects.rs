@@ -31,7 +31,7 @@ impl Heart {
         // A retry follows no commit: whoever slept through a take-over must not act before it learns of it.
         self.store.must_lead()?;
         let full = self.outside.full();
-        if let Some(hold) = full {
+        if let Some(hold) = &full {
             tracing::warn!(why = hold.sentence(), "work waits for room");
         }
         for order in ready {
