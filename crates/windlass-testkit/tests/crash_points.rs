@@ -81,10 +81,7 @@ fn the_engine_acts_in_one_place() {
         assert!(users.iter().all(|user| user.starts_with("perform/")), "`{act}` is called by {users:?}");
     }
     // Only on its way down, when everything is to end, does the host stop processes itself.
-    assert_eq!(
-        users("windlass-engine/src", "client::request_stop("),
-        set(&["host.rs", "perform/session.rs"])
-    );
+    assert_eq!(users("windlass-engine/src", "client::request_stop("), set(&["host.rs"]));
     assert_eq!(users("windlass-engine/src", "crash::before_effect("), set(&["perform/mod.rs"]));
     assert_eq!(users("windlass-engine/src", "crash::after_effect("), set(&["perform/mod.rs"]));
     assert_eq!(users("windlass-engine/src", "carry_out("), set(&["perform/mod.rs"]));
