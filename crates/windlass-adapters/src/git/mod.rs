@@ -10,6 +10,7 @@ mod hold;
 mod intake;
 mod merge;
 mod names;
+mod nested;
 mod recover;
 mod refs;
 mod replay;

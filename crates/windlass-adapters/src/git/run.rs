@@ -183,11 +183,15 @@ impl Answer {
 
     /// The parts of a `-z` answer.
     pub fn parts(&self) -> Vec<String> {
-        let bytes = self.done.stdout.strip_suffix(b"\0").unwrap_or(&self.done.stdout);
-        if bytes.is_empty() {
-            return Vec::new();
-        }
-        bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+        self.raw_parts().map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+    }
+
+    /// The same as they are: a path may be anything.
+    pub fn raw_parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.done
+            .stdout
+            .split_inclusive(|byte| *byte == 0)
+            .map(|part| part.strip_suffix(b"\0").unwrap_or(part))
     }
 
     pub fn sha(&self) -> Result<Sha, GitError> {

@@ -9,6 +9,7 @@ use windlass_core::id::Sha;
 
 use super::bare::BareRepo;
 use super::error::GitError;
+use super::nested::remove_nested;
 use crate::files;
 
 /// `work` is what hostile code may write; index and lock lie beside it, the git folder lies elsewhere.
@@ -45,7 +46,7 @@ impl Slot {
     }
 
     /// Makes the folder hold exactly `commit`, whatever was done to it since. Nothing may run in it any more.
-    /// Two processes; four when the folder has to be thrown away.
+    /// Three processes; six when the folder has to be thrown away.
     pub fn check_out(&self, repo: &BareRepo, commit: &Sha) -> Result<PathBuf, GitError> {
         let lock = self.lock()?;
         files::remove_tree(&self.folder.join("index.lock"))?;
@@ -80,7 +81,7 @@ impl Slot {
             clean = clean.arg("-e").arg(format!("/{path}"));
         }
         clean.done()?;
-        Ok(())
+        remove_nested(self.call(repo, lock)?, &self.work(), &self.keep)
     }
 
     /// The lock goes along with each process: a new daemon waits until the old one's git is done here.

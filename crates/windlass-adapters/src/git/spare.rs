@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::bare::BareRepo;
 use super::error::GitError;
+use super::nested::remove_nested;
 use crate::files::{self, FileError};
 
 /// As many as may be wanted at once; what is left over goes.
@@ -76,14 +77,12 @@ impl BareRepo {
     fn clean(&self, ended: &Path, name: &Path) -> Result<(), GitError> {
         let failed = |source| GitError::Io { path: self.spare_folder(), source };
         std::fs::create_dir_all(self.spare_folder()).map_err(failed)?;
+        let ended = ended.canonicalize().map_err(failed)?;
         files::remove_tree(&ended.join(".git"))?;
         let index = self.kept_index(name);
-        self.call()
-            .env("GIT_WORK_TREE", ended)
-            .env("GIT_INDEX_FILE", &index)
-            .cwd(ended)
-            .args(["clean", "-ffdxq"])
-            .done()?;
+        let call = || self.call().env("GIT_WORK_TREE", &ended).env("GIT_INDEX_FILE", &index).cwd(&ended);
+        call().args(["clean", "-ffdxq"]).done()?;
+        remove_nested(call(), &ended, &[])?;
         std::fs::create_dir(ended.join(".git"))
             .and_then(|()| std::fs::rename(&index, ended.join(".git/index")))
             .map_err(failed)

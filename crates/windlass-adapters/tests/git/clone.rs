@@ -134,6 +134,26 @@ fn the_files_of_an_ended_workspace_are_used_again() {
     assert_eq!(git(&second, &["ls-files", "-s"]), fresh);
 }
 
+#[test]
+fn a_submodule_of_an_ended_workspace_is_fetched_again() {
+    let world = World::new();
+    let with_sub = world.commit_with_submodule();
+    for (name, spares) in [("first", 0), ("second", 1)] {
+        assert_eq!(world.repo.spares().len(), spares, "{name}");
+        let clone = world.path(name);
+        world.repo.clone_for_session(&clone, name, &with_sub, "x").unwrap();
+        assert_eq!(std::fs::read_dir(clone.join("sub")).unwrap().count(), 0, "{name}");
+        assert_eq!(std::fs::read_dir(clone.join("src")).unwrap().count(), 1, "{name}");
+        git(&clone, &["submodule", "--quiet", "update", "--init"]);
+        assert_eq!(read(&clone, "sub/lib.txt"), "lib\n", "{name}");
+        git(&clone, &["commit", "-q", "--allow-empty", "-am", name]);
+        write(&clone, "sub/planted", "x");
+        git(&clone.join("src"), &["init", "-q"]);
+        world.repo.fetch_work(&clone, name).unwrap();
+        world.repo.remove_workspace(&clone, name, &format!("refs/windlass/rescue/{name}"), AT).unwrap();
+    }
+}
+
 /// Its index goes with a spare: a workspace of the same name may be made before the spare is used.
 #[test]
 fn a_spare_is_not_mixed_up_with_a_new_workspace_of_its_name() {

@@ -85,7 +85,11 @@ fn tampered_repositories_give_a_right_checkout_and_run_nothing() {
     let script = script.to_str().unwrap();
     let outside = world.path("outside");
     write(&outside, "a.txt", "not yours\n");
-    let attacks: [Attack<'_>; 3] = [
+    let attacks: [Attack<'_>; 4] = [
+        ("repository in a folder of ours", &|work: &Path| {
+            git(&work.join("src"), &["init", "-q"]);
+            git(&work.join("src"), &["config", "core.fsmonitor", script]);
+        }),
         ("evil repository", &|work: &Path| {
             std::fs::remove_dir_all(work.join(".git")).unwrap();
             git(work, &["init", "-q"]);
@@ -124,6 +128,52 @@ fn locks_of_a_killed_git_do_not_stop_a_slot() {
     slot.check_out(&world.repo, &world.main()).unwrap();
 }
 
+#[test]
+fn a_submodule_can_be_fetched_by_each_build_and_keeps_nothing_of_the_last() {
+    let world = World::new();
+    let (base, with_sub) = (world.main(), world.commit_with_submodule());
+    let slot = Slot::new(&world.path("slot"), vec!["target".into(), "sub/target".into()]).unwrap();
+    for commit in [&with_sub, &with_sub, &base, &with_sub] {
+        let work = slot.check_out(&world.repo, commit).unwrap();
+        let inside: Vec<_> =
+            std::fs::read_dir(work.join("sub")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        if commit == &base {
+            assert_eq!(inside, ["target"], "here it is no submodule, but a folder with a cache");
+            continue;
+        }
+        assert!(inside.is_empty(), "{inside:?}");
+        git(&work, &["submodule", "--quiet", "update", "--init"]);
+        assert_eq!(read(&work, "sub/lib.txt"), "lib\n");
+        assert_eq!(git(&work, &["status", "--porcelain"]).replace("?? target/", ""), "");
+        for name in ["sub/planted", "sub/target/planted", "target/cache"] {
+            write(&work, name, "warm");
+        }
+    }
+    assert_eq!(read(&slot.work(), "target/cache"), "warm");
+}
+
+#[test]
+fn a_submodule_behind_a_link_is_not_looked_for_outside() {
+    let world = World::new();
+    let parent = world.commit_with_submodule();
+    let clone = world.path("deeper");
+    world.repo.clone_for_session(&clone, "deeper", &parent, "x").unwrap();
+    git(&clone, &["rm", "-q", "--cached", "sub"]);
+    let library = git(&world.path("library"), &["rev-parse", "HEAD"]);
+    git(&clone, &["update-index", "--add", "--cacheinfo", &format!("160000,{library},kept/sub")]);
+    git(&clone, &["commit", "-qm", "deeper"]);
+    let deeper = world.repo.fetch_work(&clone, "deeper").unwrap().head;
+    let outside = world.path("outside");
+    write(&outside, "sub/precious", "not yours\n");
+    let slot = Slot::new(&world.path("slot"), vec!["kept/cache".into()]).unwrap();
+    let work = slot.check_out(&world.repo, &deeper).unwrap();
+    std::fs::remove_dir_all(work.join("kept")).unwrap();
+    symlink(&outside, work.join("kept")).unwrap();
+    slot.check_out(&world.repo, &deeper).unwrap();
+    assert!(work.join("kept/sub").symlink_metadata().unwrap().is_dir() && !work.join("kept").is_symlink());
+    assert_eq!(read(&outside, "sub/precious"), "not yours\n");
+}
+
 /// After each attack the checkout is right, and the folder outside is as it was.
 fn survives(world: &World, attacks: &[Attack<'_>]) {
     let (base, outside) = (world.main(), world.path("outside"));
@@ -139,6 +189,7 @@ fn survives(world: &World, attacks: &[Attack<'_>]) {
         let mut names: Vec<_> = std::fs::read_dir(&work).unwrap().map(|e| e.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, [".git", ".gitignore", "a.txt", "src"], "{name}");
+        assert_eq!(std::fs::read_dir(work.join("src")).unwrap().count(), 1, "{name}");
         assert_eq!(read(&outside, "a.txt"), "not yours\n", "{name}");
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1, "{name}");
     }

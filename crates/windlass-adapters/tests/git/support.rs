@@ -52,6 +52,20 @@ impl World {
         dest
     }
 
+    /// A commit on main with another repository in the folder `sub`.
+    pub fn commit_with_submodule(&self) -> Sha {
+        let library = self.path("library");
+        std::fs::create_dir(&library).unwrap();
+        git(&library, &["init", "-q", "-b", "main"]);
+        write(&library, "lib.txt", "lib\n");
+        git(&library, &["add", "-A"]);
+        git(&library, &["commit", "-qm", "library"]);
+        let clone = self.clone("with-submodule");
+        git(&clone, &["submodule", "--quiet", "add", library.to_str().unwrap(), "sub"]);
+        git(&clone, &["commit", "-qm", "submodule"]);
+        self.repo.fetch_work(&clone, "with-submodule").unwrap().head
+    }
+
     /// A commit on top of `parent` with these files, made without any checkout of ours.
     pub fn commit(&self, parent: &Sha, files: &[(&str, &str)]) -> Sha {
         let temp = tempfile::tempdir_in(self.folder.path()).unwrap();
@@ -80,6 +94,8 @@ pub fn git(folder: &Path, args: &[&str]) -> String {
 pub fn try_git(folder: &Path, args: &[&str]) -> (bool, String) {
     let output = Command::new("git")
         .args(["-c", "user.name=u", "-c", "user.email=u@localhost"])
+        // Submodules come from folders here.
+        .args(["-c", "protocol.file.allow=always"])
         .args(args)
         .current_dir(folder)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
