@@ -44,7 +44,7 @@ fn read(pid: i32) -> Option<Given> {
 /// While a program takes the place of another one, the process shows first what the former was given and then nothing. So
 /// what it shows is settled only if one and the same program was there, whole, before and after.
 fn look(pid: i32) -> Option<(Given, bool)> {
-    let before = Stat::read(pid).filter(|stat| !stat.is_dead())?;
+    let before = Stat::read(pid).filter(Stat::has_program)?;
     let args = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let same = Stat::read(pid).is_some_and(|after| after.stack == before.stack);

@@ -12,6 +12,8 @@ use super::given::{Given, given};
 
 /// The kernel's mark on a process that was forked and has not started a program since.
 const FORKED: u64 = 0x40;
+/// And on one of its own threads, which never has a program.
+const KERNEL: u64 = 0x0020_0000;
 
 /// A process number together with its start time (in clock ticks since boot): names one process until reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -121,6 +123,7 @@ pub(super) struct Stat {
     /// Where its arguments begin and its environment ends; another program has them elsewhere, one that is just
     /// starting has no end yet.
     pub stack: Option<(u64, u64)>,
+    kernel: bool,
     state: u8,
     cpu_ticks: u64,
 }
@@ -134,6 +137,11 @@ impl Stat {
         matches!(self.state, b'Z' | b'X')
     }
 
+    /// It was given arguments and an environment, or is about to be.
+    pub fn has_program(&self) -> bool {
+        !self.is_dead() && !self.kernel
+    }
+
     /// The second field is the program's name in brackets and may hold anything, brackets included.
     fn parse(pid: i32, text: &str) -> Option<Self> {
         let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
@@ -144,6 +152,7 @@ impl Stat {
             parent: fields.get(1)?.parse().ok()?,
             forked: number(9)? & FORKED != 0,
             stack: number(48).zip(number(51)),
+            kernel: number(9)? & KERNEL != 0,
             state: *fields.first()?.as_bytes().first()?,
             cpu_ticks,
         })
@@ -186,6 +195,15 @@ mod tests {
         let line = "7 (a) b) S 3 7 7 0 -1 4 5 0 0 0 10 20 1 2 20 0 1 0 4242 0 0";
         let stat = Stat::parse(7, line).unwrap();
         assert_eq!((stat.parent, stat.id.start_time, stat.cpu_ticks), (3, 4242, 33));
+    }
+
+    /// It is root's like much of ours, and some kernels show its arguments and environment as empty.
+    #[test]
+    fn a_thread_of_the_kernel_has_no_program() {
+        let line = |flags: u32| format!("2 (kthreadd) S 0 0 0 0 -1 {flags} 0 0 0 0 0 2 0 0 20 0 1 0 20 0 0");
+        assert!(!Stat::parse(2, &line(2_129_984)).unwrap().has_program());
+        assert!(Stat::parse(2, &line(4_194_560)).unwrap().has_program());
+        assert!(Stat::read(std::process::id().cast_signed()).unwrap().has_program());
     }
 
     #[test]
