@@ -31,6 +31,7 @@ pub fn kill_group(leader: i32, signal: Signal) -> io::Result<bool> {
 
 /// Kills and reaps everything that descends from us; says how many living processes there were.
 /// For a subreaper this is complete: whoever loses its parent comes back to us and is met in the next round.
+/// Those of another user are left alone: only a control group ends them.
 pub fn kill_tree(patience: Duration) -> io::Result<u32> {
     let until = Instant::now() + patience;
     let own = std::process::id().cast_signed();
@@ -38,13 +39,21 @@ pub fn kill_tree(patience: Duration) -> io::Result<u32> {
     while has_children()? {
         // Stopped first, so that nobody has a child while we walk.
         for stat in living(&below(&all_processes()?, own)) {
-            stat.id.signal(Signal::STOP)?;
+            send(stat.id, Signal::STOP)?;
         }
-        for stat in living(&below(&all_processes()?, own)) {
-            stat.id.signal(Signal::KILL)?;
-            killed.insert(stat.id);
+        let mut foreign = BTreeSet::new();
+        let found = living(&below(&all_processes()?, own));
+        for stat in &found {
+            match send(stat.id, Signal::KILL)? {
+                Sent::Done => drop(killed.insert(stat.id)),
+                Sent::Gone => {}
+                Sent::Foreign => drop(foreign.insert(stat.id)),
+            }
         }
-        reap_children(own, until)?;
+        reap_children(own, &foreign, until)?;
+        if !foreign.is_empty() && foreign.len() == found.len() {
+            break;
+        }
         if Instant::now() > until {
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -59,8 +68,9 @@ pub fn kill_found(found: &[ProcessId]) -> io::Result<u32> {
     for root in found.iter().filter(|root| root.is_alive()) {
         let family = living(&below(&all, root.pid)).into_iter().map(|stat| stat.id).chain([*root]);
         for id in family {
-            if id.signal(Signal::KILL)? {
-                killed.insert(id);
+            match send(id, Signal::KILL)? {
+                Sent::Done => drop(killed.insert(id)),
+                Sent::Gone | Sent::Foreign => {}
             }
         }
     }
@@ -69,6 +79,23 @@ pub fn kill_found(found: &[ProcessId]) -> io::Result<u32> {
         wait_dead(*id, until)?;
     }
     Ok(u32::try_from(killed.len()).unwrap_or(u32::MAX))
+}
+
+/// What became of a signal.
+enum Sent {
+    Done,
+    Gone,
+    /// It belongs to another user, as whoever was started by `sudo`.
+    Foreign,
+}
+
+fn send(id: ProcessId, signal: Signal) -> io::Result<Sent> {
+    match id.signal(signal) {
+        Ok(true) => Ok(Sent::Done),
+        Ok(false) => Ok(Sent::Gone),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Sent::Foreign),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whoever was killed is still seen for a moment.
@@ -113,9 +140,10 @@ fn peek() -> Result<Option<WaitIdStatus>, Errno> {
     rustix::process::waitid(WaitId::All, look)
 }
 
-/// Everybody has been killed: waits for each child's end and takes its status.
-fn reap_children(own: i32, until: Instant) -> io::Result<()> {
-    for stat in all_processes()?.into_iter().filter(|stat| stat.parent == own) {
+/// Everybody but the foreign has been killed: waits for each child's end and takes its status.
+fn reap_children(own: i32, foreign: &BTreeSet<ProcessId>, until: Instant) -> io::Result<()> {
+    let ours = |stat: &Stat| stat.parent == own && !foreign.contains(&stat.id);
+    for stat in all_processes()?.into_iter().filter(ours) {
         let pid = Pid::from_raw(stat.id.pid);
         let Some(handle) = pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
         else {

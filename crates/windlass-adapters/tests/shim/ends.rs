@@ -1,11 +1,17 @@
 //! Whatever a program tries, nothing of it is left.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use windlass_adapters::process::ProcessId;
 use windlass_adapters::shim::Framing;
 use windlass_adapters::shim::client;
 
-use crate::support::{Session, until, until_dead};
+use crate::support::{Session, shim, until, until_dead};
 
 #[test]
 fn a_request_to_stop_is_followed_at_once() {
@@ -42,6 +48,52 @@ fn a_stop_before_the_start_starts_nothing() {
         client::request_stop(&session.folder()).unwrap();
         session.spawn();
         assert!(session.end().stopped && !session.path("ran").exists());
+    }
+}
+
+/// As one that `sudo` has started. Only root can make one here.
+#[test]
+fn a_process_of_another_user_keeps_nobody_else_alive() {
+    if !rustix::process::getuid().is_root() {
+        println!("SKIPPED a_process_of_another_user: only root can start one");
+        return;
+    }
+    let script = "./become --reuid 1 --clear-groups sleep 600 & echo $! > foreign
+        until grep -q '^Uid:.1' /proc/$!/status; do sleep 0.01; done
+        sleep 600 & echo $! > own; exit 7";
+    let session = Session::new(Framing::Once, script);
+    let path = std::env::var_os("PATH").unwrap();
+    let setpriv =
+        std::env::split_paths(&path).map(|folder| folder.join("setpriv")).find(|path| path.is_file());
+    let Some(setpriv) = setpriv else {
+        println!("SKIPPED a_process_of_another_user: there is no setpriv");
+        return;
+    };
+    std::fs::copy(setpriv, session.path("become")).unwrap();
+    std::fs::set_permissions(session.path("become"), Permissions::from_mode(0o4755)).unwrap();
+    std::fs::copy(shim(), session.path("shim")).unwrap();
+    session.prepare();
+    give_away(&session.path(""));
+    let mut command = Command::new(session.path("shim"));
+    command.arg("shim").arg(session.folder()).uid(NOBODY).gid(NOBODY).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let foreign = session.process("foreign");
+    let exit = client::exit(&session.folder()).unwrap().unwrap();
+    foreign.signal(rustix::process::Signal::KILL).unwrap();
+    assert_eq!((exit.error.as_deref(), exit.code), (None, Some(7)), "{output:?}");
+    assert_eq!(ProcessId::of(session.read("own").trim().parse().unwrap()), None);
+}
+
+const NOBODY: u32 = 65_534;
+
+/// Folders and private files; what everybody may read stays whose it is.
+fn give_away(path: &Path) {
+    let found = path.metadata().unwrap();
+    if found.is_dir() || found.mode() & 0o077 == 0 {
+        std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    for entry in std::fs::read_dir(path).into_iter().flatten() {
+        give_away(&entry.unwrap().path());
     }
 }
 
