@@ -21,6 +21,8 @@ pub enum GitError {
     BadName { name: String },
     #[error("`{path}` is in the way and not ours")]
     Occupied { path: PathBuf },
+    #[error("`{name}` was moved again and again by somebody else")]
+    Contended { name: String },
     #[error("cannot prepare `{path}`")]
     Io { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -31,7 +33,9 @@ impl GitError {
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Spawn { source } if source.kind() == io::ErrorKind::NotFound => Remedy::AskHuman,
-            Self::Spawn { .. } | Self::TimedOut { .. } | Self::Io { .. } => Remedy::TryAgain,
+            Self::Spawn { .. } | Self::TimedOut { .. } | Self::Contended { .. } | Self::Io { .. } => {
+                Remedy::TryAgain
+            }
             Self::Failed { code, stderr, .. } if passes(*code, stderr) => Remedy::TryAgain,
             Self::Failed { .. } | Self::Output { .. } => Remedy::AskHuman,
             Self::BadName { .. } | Self::Occupied { .. } => Remedy::AskHuman,

@@ -71,7 +71,7 @@ impl BareRepo {
                 Parted { .. } => return Ok(Intake::Parted(parted)),
             }
         }
-        Ok(Intake::Nothing)
+        Err(GitError::Contended { name: main.to_owned() })
     }
 
     /// How our main stands to the checkout's as it was last seen; `None` when it never was. No process if they are the same,

@@ -1,6 +1,8 @@
 //! A person goes on committing in their own checkout.
 
-use windlass_adapters::git::{Expect, Intake, Parted};
+use std::os::unix::fs::PermissionsExt as _;
+
+use windlass_adapters::git::{BareRepo, Expect, Git, GitError, Intake, Parted};
 
 use crate::support::{World, git, write};
 
@@ -66,4 +68,28 @@ fn a_branch_that_is_gone_is_an_error_and_changes_nothing() {
     git(&world.user(), &["branch", "-m", "main", "other"]);
     world.repo.take_in(&world.user(), "main").unwrap_err();
     assert_eq!(world.main(), main);
+}
+
+/// Somebody moves our main each time just before we do, though never to where theirs would not follow.
+#[test]
+fn who_is_always_too_late_looks_again() {
+    let world = World::new();
+    let (path, first) = (std::env::var("PATH").unwrap(), world.main());
+    user_commits(&world, "one");
+    assert!(matches!(world.repo.take_in(&world.user(), "main").unwrap(), Intake::Taken { .. }));
+    let second = world.main();
+    user_commits(&world, "two");
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *update-ref*refs/heads/main*)\n\
+         if [ $(git rev-parse main) = {first} ]; then to={second}; else to={first}; fi\n\
+         git update-ref refs/heads/main $to;;\nesac\nexec git \"$@\"\n"
+    );
+    write(&world.path("hurried"), "git", &script);
+    let program = world.path("hurried/git");
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let hurried = Git::new(format!("{}:{path}", world.path("hurried").display()));
+    let hurried = BareRepo::open(&hurried, world.repo.path()).unwrap();
+    let lost = hurried.take_in(&world.user(), "main");
+    assert!(matches!(lost, Err(GitError::Contended { .. })), "{lost:?}");
+    assert!(matches!(world.repo.take_in(&world.user(), "main").unwrap(), Intake::Taken { .. }));
 }

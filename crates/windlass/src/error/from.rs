@@ -98,6 +98,7 @@ impl From<GitError> for CliError {
             | GitError::Failed { .. }
             | GitError::Output { .. }
             | GitError::Occupied { .. }
+            | GitError::Contended { .. }
             | GitError::Io { .. }
             | GitError::File(_) => failed,
         };

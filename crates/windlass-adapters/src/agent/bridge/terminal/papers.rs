@@ -1,5 +1,6 @@
 //! What the program writes about itself: whether it is free, which hooks fired, what its conversation costs.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use serde::Deserialize;
 use super::TerminalError;
 use super::said::Said;
 use crate::agent::hooks::{self, Figures, HookNote, STATUS};
-use crate::files;
+use crate::files::{self, FileError};
 use crate::shim::journal;
 
 const MAX_BYTES: u64 = 1 << 20;
@@ -100,7 +101,11 @@ impl Papers {
 
     /// The name of its folder is made from that of the workspace, in a way that only the program knows.
     fn transcript(&self) -> Result<Option<PathBuf>, TerminalError> {
-        let Ok(folders) = std::fs::read_dir(&self.projects) else { return Ok(None) };
+        let folders = match std::fs::read_dir(&self.projects) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(FileError::Read { path: self.projects.clone(), source }.into()),
+        };
         let name = format!("{}.jsonl", self.conversation);
         for folder in folders {
             let path = folder?.path().join(&name);
@@ -109,5 +114,26 @@ impl Papers {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_read_does_not_mean_that_nothing_was_said() {
+        let home = tempfile::tempdir().unwrap();
+        let papers = Papers::new(home.path(), home.path(), "c-1");
+        assert!(!papers.is_begun().unwrap(), "there is no folder yet");
+        let projects = home.path().join(".claude/projects");
+        std::fs::create_dir_all(projects.join("p")).unwrap();
+        assert!(!papers.is_begun().unwrap(), "nor a conversation");
+        std::fs::write(projects.join("p/c-1.jsonl"), "").unwrap();
+        assert!(papers.is_begun().unwrap());
+        std::fs::remove_dir_all(&projects).unwrap();
+        // The one error that even root gets.
+        std::fs::write(&projects, "").unwrap();
+        assert!(matches!(papers.is_begun(), Err(TerminalError::File(FileError::Read { .. }))));
     }
 }
