@@ -1,18 +1,19 @@
 //! An agent's program below its bridge: lines in, lines out, and its end, whoever else holds its pipes.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::process::{self, ProcessId};
 
-/// After a program's end its last lines are in the pipes already; only a process that it left behind holds them longer.
-const LAST_LINES: Duration = Duration::from_millis(500);
 /// No message of an agent is so long; what is longer comes in pieces that nobody understands.
-const MAX_LINE: u64 = 64 << 20;
+const MAX_LINE: usize = 64 << 20;
 /// Between one way to ask for the end and the next.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -44,12 +45,13 @@ impl Program {
             |error: io::Error| io::Error::new(error.kind(), format!("cannot start `{program}`: {error}"));
         let mut child = command.spawn().map_err(cannot)?;
         let (say, heard) = channel();
-        let (done, all_read) = channel();
-        read(child.stdout.take(), Heard::Line, &say, &done)?;
-        read(child.stderr.take(), Heard::Complaint, &say, &done)?;
-        drop(done);
+        let ended = handle(&child)?;
+        let readers = [
+            read(child.stdout.take(), ended.try_clone()?, Heard::Line, &say)?,
+            read(child.stderr.take(), ended, Heard::Complaint, &say)?,
+        ];
         let (id, stdin) = (ProcessId::of(child.id().cast_signed()), child.stdin.take());
-        std::thread::Builder::new().name("waits".into()).spawn(move || wait(child, &all_read, &say))?;
+        thread::Builder::new().name("waits".into()).spawn(move || wait(child, readers, &say))?;
         Ok(Self { id, stdin, heard })
     }
 
@@ -97,33 +99,69 @@ impl Program {
     }
 }
 
-fn read(
-    pipe: Option<impl Read + Send + 'static>,
-    heard: fn(String) -> Heard,
-    say: &Sender<Heard>,
-    done: &Sender<()>,
-) -> io::Result<()> {
-    let (say, done) = (say.clone(), done.clone());
-    let mut lines = BufReader::new(pipe.ok_or(io::ErrorKind::BrokenPipe)?);
-    std::thread::Builder::new().name("reads".into()).spawn(move || {
-        let mut line = Vec::new();
-        while (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            line.clear();
-            if say.send(heard(text)).is_err() {
-                break;
-            }
-        }
-        drop(done);
-    })?;
-    Ok(())
+/// Can be read from when the process has ended.
+fn handle(child: &Child) -> io::Result<OwnedFd> {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a positive number");
+    Ok(rustix::process::pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-fn wait(mut child: Child, all_read: &Receiver<()>, say: &Sender<Heard>) {
+fn read(
+    pipe: Option<impl Read + AsFd + Send + 'static>,
+    ended: OwnedFd,
+    heard: fn(String) -> Heard,
+    say: &Sender<Heard>,
+) -> io::Result<JoinHandle<()>> {
+    let pipe = pipe.ok_or(io::ErrorKind::BrokenPipe)?;
+    let say = say.clone();
+    thread::Builder::new().name("reads".into()).spawn(move || {
+        let each = |line: &[u8]| {
+            let text = String::from_utf8_lossy(line).trim_end().to_owned();
+            say.send(heard(text)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        };
+        // It could not be read, or nobody listens any more: the end of the program says the rest.
+        drop(read_lines(pipe, &ended, each));
+    })
+}
+
+/// To the end of the pipe, or to the last that was in it when its program had ended: a process that it left behind may hold
+/// the pipe for ever.
+fn read_lines(
+    mut pipe: impl Read + AsFd,
+    ended: &OwnedFd,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let (mut bytes, mut line) = (vec![0; 64 << 10], Vec::new());
+    loop {
+        let mut ready = [PollFd::new(&pipe, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+        process::wait_readable(&mut ready, None)?;
+        let is_last = !ready[1].revents().is_empty();
+        if is_last {
+            bytes.resize(usize::try_from(rustix::io::ioctl_fionread(&pipe)?).unwrap_or(usize::MAX), 0);
+        }
+        let count = match pipe.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        for piece in bytes[..count].split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(piece);
+            if line.ends_with(b"\n") || line.len() >= MAX_LINE {
+                each(&line)?;
+                line.clear();
+            }
+        }
+        if is_last || count == 0 {
+            break;
+        }
+    }
+    if line.is_empty() { Ok(()) } else { each(&line) }
+}
+
+fn wait(mut child: Child, readers: [JoinHandle<()>; 2], say: &Sender<Heard>) {
     let Ok(status) = child.wait() else { return };
-    // Never a message: it ends when both pipes are read to their end.
-    let left = all_read.recv_timeout(LAST_LINES);
-    debug_assert!(left.is_err(), "nothing is ever sent");
+    for reader in readers {
+        // One that panicked has read all it could.
+        drop(reader.join());
+    }
     // Nobody listens any more when the bridge has what it wants.
     drop(say.send(Heard::Ended(status)));
 }
@@ -164,6 +202,28 @@ mod tests {
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
         let left = ProcessId::of(lines[0].parse().unwrap()).unwrap();
         assert!(left.signal(Signal::KILL).unwrap(), "it was there all the time");
+    }
+
+    /// However late we come to read, and whoever else holds the pipe.
+    #[test]
+    fn all_that_was_said_before_the_end_is_heard() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let ended = handle(&child).unwrap();
+        child.wait().unwrap();
+        let (pipe, mut held) = io::pipe().unwrap();
+        let mut said: Vec<String> = (0..5_000).map(|n| format!("line {n}\n")).collect();
+        said.push("without an end".into());
+        held.write_all(said.concat().as_bytes()).unwrap();
+        let mut heard = Vec::new();
+        read_lines(pipe, &ended, |line| {
+            heard.push(String::from_utf8_lossy(line).into_owned());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(heard, said);
+        let (pipe, held) = io::pipe().unwrap();
+        read_lines(pipe, &ended, |_| panic!("nothing was said")).unwrap();
+        drop(held);
     }
 
     #[test]
