@@ -300,15 +300,17 @@ pub fn judge(folder: &std::path::Path) -> Option<BuildOutcome> {
         (false, None, Some(signal)) => ExitStatus::Signal(signal),
         (false, None, None) => ExitStatus::Missing,
     };
-    let log = format!("{}{}", raw.log_head, raw.log_tail);
-    let report = testlog::read(&log);
-    Some(match testlog::classify(&exit, &log, &report) {
+    let report = testlog::read(&raw.log);
+    Some(match testlog::classify(&exit, &raw.log, &report) {
         Classified::Pass => BuildOutcome::Passed { tests: report.ran },
         Classified::Fail => BuildOutcome::Failed {
             tests: report.ran,
             failing: report.failed.into_iter().collect(),
-            log: testlog::excerpt(&log),
+            log: testlog::excerpt(&raw.log),
         },
         Classified::Infra(reason) => BuildOutcome::Broke { why: reason.sentence().to_owned() },
     })
 }
+
+#[cfg(test)]
+mod tests;

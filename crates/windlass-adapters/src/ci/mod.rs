@@ -7,8 +7,8 @@ use crate::files;
 use crate::process::GroupLimits;
 use crate::shim::{Exit, Framing, LOG, Launch, SESSION_DIR, ShimError, client};
 
-const HEAD_BYTES: u64 = 64 * 1024;
-const TAIL_BYTES: u64 = 256 * 1024;
+/// Of a longer log the rest is read and thrown away.
+pub const MAX_LOG: u64 = 64 << 20;
 
 /// One build as it is to be run.
 #[derive(Debug, Clone)]
@@ -31,10 +31,8 @@ pub struct Build {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawOutcome {
     pub exit: Exit,
-    pub log_bytes: u64,
-    pub log_head: String,
-    /// Does not repeat what `log_head` has.
-    pub log_tail: String,
+    /// All of it: tests and failures may be told of anywhere.
+    pub log: String,
 }
 
 pub fn launch(build: &Build) -> Launch {
@@ -71,18 +69,8 @@ pub fn launch(build: &Build) -> Launch {
 /// How the build in `folder` ended; `None` while it runs.
 pub fn read_outcome(folder: &Path) -> Result<Option<RawOutcome>, ShimError> {
     let Some(exit) = client::exit(folder)? else { return Ok(None) };
-    let log = folder.join(LOG);
-    let head = files::read_head(&log, HEAD_BYTES)?.unwrap_or_default();
-    let (log_bytes, tail) = match files::read_tail(&log, TAIL_BYTES)? {
-        Some(part) => {
-            let start = part.file_len - part.bytes.len() as u64;
-            let repeated = usize::try_from((head.len() as u64).saturating_sub(start)).unwrap_or(usize::MAX);
-            (part.file_len, part.bytes[repeated.min(part.bytes.len())..].to_vec())
-        }
-        None => (0, Vec::new()),
-    };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Some(RawOutcome { exit, log_bytes, log_head: text(&head), log_tail: text(&tail) }))
+    let log = files::read_tail(&folder.join(LOG), MAX_LOG)?.map(|part| part.bytes).unwrap_or_default();
+    Ok(Some(RawOutcome { exit, log: String::from_utf8_lossy(&log).into_owned() }))
 }
 
 #[cfg(test)]
@@ -90,22 +78,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_and_tail_do_not_overlap() {
+    fn the_log_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read_outcome(folder.path()).unwrap(), None);
         let exit = Exit { code: Some(1), ..Exit::default() };
         files::write_json(&folder.path().join(crate::shim::EXIT), &exit).unwrap();
         let outcome = read_outcome(folder.path()).unwrap().unwrap();
-        assert_eq!((outcome.log_bytes, outcome.log_head.as_str(), outcome.exit), (0, "", exit));
-
-        for lines in [10, 10_000, 100_000] {
+        assert_eq!((outcome.log.as_str(), outcome.exit), ("", exit));
+        for lines in [10, 10_000, 300_000] {
             let all: String = (0..lines).map(|n| format!("{n}\n")).collect();
             std::fs::write(folder.path().join(LOG), &all).unwrap();
-            let outcome = read_outcome(folder.path()).unwrap().unwrap();
-            assert_eq!(outcome.log_bytes, all.len() as u64);
-            assert!(all.starts_with(&outcome.log_head) && all.ends_with(&outcome.log_tail));
-            let kept = outcome.log_head.len() + outcome.log_tail.len();
-            assert_eq!(kept, all.len().min((HEAD_BYTES + TAIL_BYTES) as usize));
+            assert!(read_outcome(folder.path()).unwrap().unwrap().log == all, "{lines}");
         }
     }
 }

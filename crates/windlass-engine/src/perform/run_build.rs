@@ -14,8 +14,6 @@ use super::{Fault, Report};
 use crate::record::Order;
 use crate::world::World;
 
-/// Of a longer log the rest is read and thrown away.
-const MAX_LOG: u64 = 64 << 20;
 /// A shim gives its program two seconds to end; one that needs longer than this does not hear.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -43,7 +41,7 @@ pub fn run(world: &World, order: &Order, id: &BuildId, slot: u32) -> Result<Repo
         temp,
         search_path: world.settings.search_path.clone(),
         wall_limit_ms: world.settings.policy.limits.ci.0,
-        max_log_bytes: MAX_LOG,
+        max_log_bytes: ci::MAX_LOG,
         limits: world.settings.limits,
     };
     // A large checkout takes its time; the build may have been given up since.
