@@ -1,10 +1,14 @@
 //! Keeps the repository in order: after a daemon was killed in the middle of something, and over the months.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use super::bare::{BareRepo, MARK};
 use super::error::GitError;
 use crate::{files, process};
+
+/// How long the packs of a large repository may take. No git of ours lives longer.
+const MAINTENANCE: Duration = Duration::from_secs(3_600);
 
 /// What a start found and took away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,12 +31,13 @@ impl BareRepo {
             locks += u32::from(remove_if_there(&self.path().join(name))?);
         }
         locks += remove_locks_below(&self.path().join("refs"))?;
-        let halves = files::remove_abandoned(self.path())? + self.remove_half_objects()?;
+        let halves = files::remove_abandoned(self.path())? + self.remove_half_objects(None)?;
         Ok(Recovered { processes, locks, halves })
     }
 
-    /// A git that is killed leaves the object that it was writing under a name of its own.
-    fn remove_half_objects(&self) -> Result<u32, GitError> {
+    /// A git that is killed leaves the object that it was writing under a name of its own. `before`: only what nobody has
+    /// written to since.
+    fn remove_half_objects(&self, before: Option<SystemTime>) -> Result<u32, GitError> {
         let objects = self.path().join("objects");
         let failed = |source| GitError::Io { path: objects.clone(), source };
         let mut folders = vec![objects.clone()];
@@ -47,7 +52,8 @@ impl BareRepo {
             for entry in std::fs::read_dir(&folder).map_err(failed)? {
                 let path = entry.map_err(failed)?.path();
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if ["tmp_", ".tmp-", "incoming-"].iter().any(|begin| name.starts_with(begin)) {
+                let half = ["tmp_", ".tmp-", "incoming-"].iter().any(|begin| name.starts_with(begin));
+                if half && before.is_none_or(|before| is_older(&path, before)) {
                     removed += u32::from(remove_if_there(&path)?);
                 }
             }
@@ -56,10 +62,19 @@ impl BareRepo {
     }
 
     /// Joins the packs that fetching leaves, one for each, so that git stays fast. Drops no object: clones borrow
-    /// them, and they may need what no ref of ours names any more. For quiet times; one process and its helpers.
+    /// them, and they may need what no ref of ours names any more. Others may work here meanwhile. One that was ended leaves
+    /// half a pack, which goes with the next. One process and its helpers.
     pub fn maintain(&self) -> Result<(), GitError> {
-        self.call().args(["repack", "--quiet", "-d", "--geometric=2"]).done().map(drop)
+        self.remove_half_objects(SystemTime::now().checked_sub(MAINTENANCE))?;
+        let mut patient = self.clone();
+        patient.git = patient.git.with_time_limit(MAINTENANCE);
+        patient.call().args(["repack", "--quiet", "-d", "--geometric=2"]).done().map(drop)
     }
+}
+
+/// One that is gone is nobody's to remove.
+fn is_older(path: &Path, time: SystemTime) -> bool {
+    path.symlink_metadata().and_then(|found| found.modified()).is_ok_and(|written| written < time)
 }
 
 fn remove_locks_below(folder: &Path) -> Result<u32, GitError> {

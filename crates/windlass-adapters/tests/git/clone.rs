@@ -94,10 +94,23 @@ fn borrowed_objects_survive_maintenance() {
     world.repo.clone_for_session(&borrower, "borrower", &loose, "x").unwrap();
     let head = world.repo.fetch_work(&clone, "dev").unwrap().head;
     git(&clone, &["reset", "-q", "--hard", "HEAD~3"]);
-    let before = packs(&world);
+    let ended = world.clone("ended");
+    world.repo.remove_workspace(&ended, "ended", "refs/windlass/rescue/ended", AT).unwrap();
+    let (before, refs) = (packs(&world), world.repo.list_refs("refs").unwrap());
     world.repo.fetch_work(&clone, "dev").unwrap();
+    // What a git that was killed long ago left, and what one is writing now.
+    let [old, new] =
+        ["tmp_pack_old", "tmp_pack_new"].map(|name| world.repo.path().join("objects/pack").join(name));
+    std::fs::write(&new, "half").unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(4_000);
+    std::fs::File::create(&old).unwrap().set_modified(long_ago).unwrap();
     world.repo.maintain().unwrap();
+    assert!(!old.exists() && new.exists());
     assert!(packs(&world) < before, "{before} packs are still {}", packs(&world));
+    let all = world.repo.list_refs("refs").unwrap();
+    assert!(refs.keys().all(|name| all.contains_key(name)), "{refs:?} {all:?}");
+    assert_eq!(git(world.repo.path(), &["fsck", "--connectivity-only", "--no-dangling"]), "");
+    assert_eq!(git(&world.clone("from-a-spare"), &["fsck", "--no-dangling"]), "");
     assert!(world.repo.resolve(head.as_str()).unwrap().is_some());
     assert_eq!(git(&borrower, &["fsck", "--no-dangling"]), "");
     assert_eq!(git(&clone, &["fsck", "--no-dangling"]), "");

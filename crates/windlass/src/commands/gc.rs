@@ -24,7 +24,8 @@ use crate::view::{GC_SCHEMA, Gc, GcItem};
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "The database keeps its record of all of them. The workspace of an abandoned task is saved in git before
-it goes, and a retry gets it back; what cannot be saved stays, and is named. Spare clones that no agent can need go, too.
+it goes, and a retry gets it back; what cannot be saved stays, and is named. Spare clones that no agent can need go, too, and the packs of the
+repository are joined so that git stays fast.
 
 Examples:
   windlass gc --dry-run          what would go
@@ -67,7 +68,8 @@ pub enum Rescued {
     Removed,
 }
 
-/// Removes what has ended longer ago than it is kept; or, if not `really`, only says what that would be.
+/// Removes what has ended longer ago than it is kept, and joins the packs of the repository; or, if not `really`, only says
+/// what would go.
 pub fn sweep(project: &Project, keep: Times, rescued: Rescued, really: bool) -> Result<Gc, CliError> {
     let store = project.reader()?;
     let now = windlass_engine::now();
@@ -83,6 +85,9 @@ pub fn sweep(project: &Project, keep: Times, rescued: Rescued, really: bool) -> 
     let workspaces = broom.workspaces(Millis(now.0.saturating_sub(keep.workspaces.0)))?;
     items.extend(workspaces.gone);
     items.extend(broom.spares()?);
+    if really {
+        repo.maintain()?;
+    }
     let bytes = items.iter().filter_map(|item| item.bytes).sum();
     Ok(Gc { schema: GC_SCHEMA, dry_run: !really, items, kept: workspaces.kept, bytes })
 }

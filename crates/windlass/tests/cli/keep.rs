@@ -84,6 +84,34 @@ fn only_what_ended_long_ago_is_cleared_away() {
     assert!(git(&["for-each-ref", "refs/windlass/rescue"]).contains("rescue/2.1"));
 }
 
+/// Each fetch leaves a pack, and git looks into all of them.
+#[test]
+fn packs_are_joined_and_nothing_is_lost() {
+    let machine = Machine::with_project();
+    daemon(&machine);
+    let repo = machine.state().join("repo.git");
+    let git = |args: &[&str]| machine.git(&[&["--git-dir", repo.to_str().unwrap()], args].concat());
+    for nth in 0..20 {
+        let commit = git(&["commit-tree", "-p", "main", "-m", &nth.to_string(), "main^{tree}"]);
+        git(&["update-ref", &format!("refs/windlass/work/{nth}"), commit.trim()]);
+        git(&["repack", "-q"]);
+    }
+    let unnamed = git(&["commit-tree", "-m", "a workspace may need it", "main^{tree}"]);
+    let packs = || {
+        let files = std::fs::read_dir(repo.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "pack")).count()
+    };
+    let (before, refs) = (packs(), git(&["for-each-ref"]));
+    assert!(before >= 20, "{before}");
+    machine.json(&["gc", "--dry-run"]);
+    assert_eq!(packs(), before);
+    machine.json(&["schedule", "run", "gc"]);
+    assert!(packs() < 5, "{} of {before}", packs());
+    assert_eq!(git(&["for-each-ref"]), refs);
+    git(&["fsck", "--connectivity-only"]);
+    git(&["cat-file", "-e", unnamed.trim()]);
+}
+
 #[test]
 fn a_service_gets_its_keys_from_a_file_and_stops_where_a_start_cannot_help() {
     let machine = Machine::with_project();
