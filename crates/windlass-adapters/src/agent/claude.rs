@@ -21,6 +21,10 @@ const QUIET: [&str; 6] = [
     "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY",
 ];
 
+/// With these and with tasks in the background it wakes itself between two messages. It then takes the next message into a
+/// turn that it began by itself, or ends that turn after it was told the message: nobody can know what was answered.
+const WAKES_ITSELF: &str = "CronCreate,Monitor,ScheduleWakeup,Workflow";
+
 #[derive(Debug, Clone)]
 pub struct ClaudeCode {
     options: ClaudeOptions,
@@ -95,6 +99,7 @@ impl ClaudeCode {
         let mut argv = vec![options.binary.as_str()];
         argv.extend(first);
         argv.extend(["--permission-mode", &options.permission_mode]);
+        argv.extend(["--disallowedTools", WAKES_ITSELF]);
         argv.extend(options.model.iter().flat_map(|model| ["--model", model]));
         let turns = options.max_turns.map(|turns| turns.to_string());
         argv.extend(turns.iter().flat_map(|turns| ["--max-turns", turns]));
@@ -113,6 +118,7 @@ impl Driver for ClaudeCode {
         launch.keep_warm_ms = self.options.keep_warm_ms;
         let mut set = |key: &str, value: &str| drop(launch.env.insert(key.to_owned(), value.to_owned()));
         QUIET.iter().for_each(|key| set(key, "1"));
+        set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         // Otherwise what has left the screen is lost to one who looks.
         set("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "1");
         set("CLAUDE_CODE_TMPDIR", &context.temp.to_string_lossy());
@@ -153,8 +159,8 @@ mod tests {
     #[test]
     fn the_first_life_names_the_conversation_and_every_other_resumes_it() {
         let first = launch(Conversation::New("c".into()), ClaudeOptions::default());
-        insta::assert_snapshot!(without_settings(&first.argv), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --session-id c");
-        insta::assert_snapshot!(without_settings(&first.again.unwrap()), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --resume c");
+        insta::assert_snapshot!(without_settings(&first.argv), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --disallowedTools CronCreate,Monitor,ScheduleWakeup,Workflow --session-id c");
+        insta::assert_snapshot!(without_settings(&first.again.unwrap()), @"claude -p --verbose --input-format stream-json --output-format stream-json --permission-mode bypassPermissions --disallowedTools CronCreate,Monitor,ScheduleWakeup,Workflow --resume c");
         let successor = launch(Conversation::Resumed("c".into()), ClaudeOptions::default());
         assert_eq!(Some(successor.argv), successor.again);
         assert_eq!(successor.env["DISABLE_TELEMETRY"], "1");

@@ -7,6 +7,7 @@ mod phases;
 mod rounds;
 mod terminal;
 mod troubles;
+mod wakes;
 
 use windlass_testkit::provider::{Asked, Provider, Step};
 use windlass_testkit::real;
