@@ -70,6 +70,9 @@ pub struct Figures {
     pub cost_micro_usd: Option<u64>,
     pub window: Option<u64>,
     pub model: Option<String>,
+    /// When the windows of a subscription that are used up have begun anew.
+    #[serde(default)]
+    pub limited_until: Option<Millis>,
     /// Of the last request: input, written to the cache, read from it, output.
     last: [u64; 4],
 }
@@ -82,6 +85,7 @@ impl Figures {
             cost_micro_usd: input["cost"]["total_cost_usd"].as_f64().map(micro_usd),
             window: window["context_window_size"].as_u64(),
             model: input["model"]["id"].as_str().map(str::to_owned),
+            limited_until: limited_until(&input["rate_limits"]),
             last: ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"]
                 .map(count),
         }
@@ -91,6 +95,15 @@ impl Figures {
     pub fn are_after(&self, message: &Usage) -> bool {
         self.last == [message.input, message.cache_write, message.cache_read, message.output]
     }
+}
+
+/// The provider counts each window for itself, and says its end in seconds.
+fn limited_until(limits: &Value) -> Option<Millis> {
+    let windows = ["five_hour", "seven_day"].map(|name| &limits[name]);
+    let spent = windows
+        .into_iter()
+        .filter(|window| window["used_percentage"].as_f64().is_some_and(|used| used >= 100.0));
+    spent.filter_map(|window| window["resets_at"].as_i64()?.checked_mul(1000)).max().map(Millis)
 }
 
 impl HookNote {
@@ -179,6 +192,22 @@ mod tests {
         let (notes, _) = notes(folder.path(), 0).unwrap();
         let notes: Vec<_> = notes.iter().map(|note| (note.hook.as_str(), note.detail.as_str())).collect();
         assert_eq!(notes, [("PreCompact", "auto"), ("SessionStart", "startup"), ("SessionStart", "compact")]);
+    }
+
+    /// As Claude Code 2.1.325 says it to whoever writes the line.
+    #[test]
+    fn figures_say_when_the_windows_that_are_used_up_begin_anew() {
+        let until = |five_hour: f64, seven_day: f64| {
+            let limits = json!({
+                "five_hour": {"used_percentage": five_hour, "resets_at": 1_794_816_843},
+                "seven_day": {"used_percentage": seven_day, "resets_at": 1_795_000_000},
+            });
+            Figures::read(&json!({"context_window": {}, "rate_limits": limits})).limited_until
+        };
+        assert_eq!(until(99.0, 80.0), None);
+        assert_eq!(until(100.0, 80.0), Some(Millis(1_794_816_843_000)));
+        assert_eq!(until(100.0, 100.0), Some(Millis(1_795_000_000_000)));
+        assert_eq!(Figures::read(&json!({"context_window": {}})).limited_until, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use serde_json::{Value, json};
 use windlass_core::money::usd;
+use windlass_core::time::Millis;
 
 use crate::agent::Usage;
 use crate::shim::Failure;
@@ -37,6 +38,8 @@ pub struct Turn {
     /// How many tokens the model can hold, where the agent says so.
     pub window: Option<u64>,
     pub failure: Option<Failure>,
+    /// When a limit of the provider ends, where the agent says so beside the failure.
+    pub limited_until: Option<Millis>,
 }
 
 impl<R: BufRead, W: Write> Talk<R, W> {
@@ -100,6 +103,10 @@ impl<R: BufRead, W: Write> Talk<R, W> {
             // The window stands below a model, also one without a name.
             let model = model.as_deref().unwrap_or("unknown");
             line["modelUsage"] = json!({ model: {"contextWindow": turn.window} });
+        }
+        if let Some(until) = turn.limited_until.filter(|_| turn.failure.is_some()) {
+            let info = json!({"status": "rejected", "resetsAt": until.0 / 1000});
+            self.line(&json!({"type": "rate_limit_event", "rate_limit_info": info}))?;
         }
         if let Some(Failure { status, kind, text }) = &turn.failure {
             line["result"] = json!(text);
@@ -165,8 +172,8 @@ mod tests {
             model: Some("m".into()),
             cost_micro_usd: Some(5),
         };
-        talk.end(&Turn { text: "done".into(), usage: usage.clone(), window: Some(100), failure: None })
-            .unwrap();
+        let turn = Turn { text: "done".into(), usage: usage.clone(), window: Some(100), ..Turn::default() };
+        talk.end(&turn).unwrap();
         assert_eq!(talk.hear().unwrap(), None);
         let said = String::from_utf8(output).unwrap();
         let seen: Vec<Seen> = said.lines().flat_map(read).collect();

@@ -56,7 +56,21 @@ fn seconds_from_now(seconds: u64) -> u64 {
 
 #[test]
 fn claude_waits_until_the_window_of_its_subscription_is_over() {
-    let soon = seconds_from_now(8);
+    let test = "claude_waits_until_the_window_of_its_subscription_is_over";
+    let Some((lab, log)) = spends_its_window(test, "", 8) else { return };
+    merges_in_one_conversation(lab, log, 3);
+}
+
+/// Here it goes on by itself when the window begins anew, so that the rest is not by our script.
+#[test]
+fn claude_in_a_terminal_says_when_the_window_of_its_subscription_is_over() {
+    let test = "claude_in_a_terminal_says_when_the_window_of_its_subscription_is_over";
+    let Some((mut lab, _)) = spends_its_window(test, TMUX, 600) else { return };
+    lab.works.down();
+}
+
+fn spends_its_window(test: &str, keys: &str, seconds: u64) -> Option<(Lab, Log)> {
+    let soon = seconds_from_now(seconds);
     let header = |name: &str, value: &str| (format!("anthropic-ratelimit-unified-{name}"), value.to_owned());
     let spent = Step::Fail(Failure {
         status: 429,
@@ -66,13 +80,14 @@ fn claude_waits_until_the_window_of_its_subscription_is_over() {
             header("status", "rejected"),
             header("reset", &soon.to_string()),
             header("representative-claim", "five_hour"),
+            header("5h-utilization", "1.0"),
+            header("5h-reset", &soon.to_string()),
         ],
     });
-    let wish = Wish { key: "CLAUDE_CODE_OAUTH_TOKEN", ..Wish::default() };
-    let test = "claude_waits_until_the_window_of_its_subscription_is_over";
-    let Some((lab, mut log)) = meet_as(test, &wish, vec![spent]) else { return };
+    let wish = Wish { key: "CLAUDE_CODE_OAUTH_TOKEN", keys, ..Wish::default() };
+    let (lab, mut log) = meet_as(test, &wish, vec![spent])?;
     assert_eq!(log.wait_kind("limit_hit", 1)["data"]["until"], soon * 1000);
-    merges_in_one_conversation(lab, log, 3);
+    Some((lab, log))
 }
 
 #[test]

@@ -22,6 +22,8 @@ const SETTLES: Duration = Duration::from_secs(3);
 /// A program that is free for so long without the end of its turn was interrupted.
 const INTERRUPTED: Duration = Duration::from_secs(10);
 const TRIES: u32 = 2;
+/// The provider's code for too many requests, and for a window that is used up.
+const LIMITED: u64 = 429;
 /// Between two looks at the program's files.
 const TICK: Duration = Duration::from_millis(50);
 /// Between two looks at who has the keyboard, each of which is a process.
@@ -146,9 +148,11 @@ impl Seen {
         Ok(())
     }
 
-    /// Whether nothing more is to come: the figures are those of the last message.
+    /// Whether nothing more is to come: the figures are those of the last message, and say when a limit ends.
     fn is_settled(&self, figures: &Figures) -> bool {
-        self.whole && self.sum.last.as_ref().is_none_or(|last| figures.are_after(last))
+        let limited = self.failure.as_ref().is_some_and(|failure| failure.status == Some(LIMITED));
+        let waits = limited && figures.limited_until.is_none();
+        self.whole && !waits && self.sum.last.as_ref().is_none_or(|last| figures.are_after(last))
     }
 }
 
@@ -186,5 +190,6 @@ fn ended(seen: Seen, figures: Figures) -> Turn {
     let mut usage = seen.sum.usage();
     usage.cost_micro_usd = figures.cost_micro_usd;
     usage.model = usage.model.or(figures.model);
-    Turn { text: seen.sum.text, usage, window: figures.window, failure: seen.failure }
+    let limited_until = figures.limited_until;
+    Turn { text: seen.sum.text, usage, window: figures.window, failure: seen.failure, limited_until }
 }
