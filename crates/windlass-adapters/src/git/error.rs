@@ -45,7 +45,7 @@ impl GitError {
 }
 
 /// A lock held by another git, a killed git, a full disk or a machine short of processes: all end by themselves.
-fn passes(code: i32, stderr: &str) -> bool {
+pub(super) fn passes(code: i32, stderr: &str) -> bool {
     let signs =
         [".lock", "cannot lock", "No space left", "temporarily unavailable", "Cannot allocate memory"];
     code > 128 || signs.iter().any(|sign| stderr.contains(sign))

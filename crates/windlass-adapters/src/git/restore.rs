@@ -5,7 +5,7 @@ use std::path::Path;
 use windlass_core::id::Sha;
 
 use super::bare::BareRepo;
-use super::error::GitError;
+use super::error::{GitError, passes};
 use super::fetch::FetchError;
 use super::names::{full_ref, head_ref};
 use super::rescue;
@@ -64,6 +64,10 @@ impl BareRepo {
     /// What `save` cannot keep of a clone: files that git is not given, and commits that only other branches, tags or
     /// stashes of the clone name. Up to one process, and one for each such name.
     pub fn unsavable(&self, clone: &Path, branch: &str) -> Result<Vec<String>, FetchError> {
+        // A link would have us look at what lies somewhere else.
+        if !clone.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Err(FetchError::Gone);
+        }
         let left_out = rescue::left_out(clone)?;
         let mut found: Vec<String> = left_out.iter().map(|path| path.display().to_string()).collect();
         match self.check_shape(&clone.join(".git")) {
@@ -72,7 +76,13 @@ impl BareRepo {
             Err(FetchError::Gone) => return Ok(found),
             Err(error) => return Err(error),
         }
-        let answer = self.call().args(["ls-remote", "--quiet"]).arg(clone.join(".git")).done()?;
+        let answer = match self.call().args(["ls-remote", "--quiet"]).arg(clone.join(".git")).done() {
+            Ok(answer) => answer,
+            Err(GitError::Failed { code, stderr, .. }) if !passes(code, &stderr) => {
+                return Err(FetchError::Broken { detail: stderr });
+            }
+            Err(error) => return Err(error.into()),
+        };
         let text = answer.text();
         let refs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
         let own = head_ref(branch)?;

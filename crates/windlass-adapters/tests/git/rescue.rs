@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use windlass_adapters::git::{Begin, Kept, RescueError};
+use windlass_adapters::git::{Begin, FetchError, Kept, RescueError};
 
 use crate::support::{AT, World, canary, git, read, write};
 
@@ -249,4 +249,13 @@ fn what_git_would_not_save_is_known_before() {
     assert_eq!(unsavable(), ["huge.bin"]);
     write(&clone, ".git", "gitdir: /elsewhere\n");
     assert!(world.repo.unsavable(&clone, "dev").is_err());
+    let link = world.path("link");
+    std::os::unix::fs::symlink(&clone, &link).unwrap();
+    assert!(
+        matches!(world.repo.unsavable(&link, "dev"), Err(FetchError::Gone)),
+        "it is not ours to look into"
+    );
+    let broken = world.clone("broken");
+    write(&broken, ".git/HEAD", "nonsense\n");
+    assert!(matches!(world.repo.unsavable(&broken, "broken"), Err(FetchError::Broken { .. })));
 }

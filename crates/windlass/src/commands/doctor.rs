@@ -5,6 +5,7 @@ mod machine;
 mod project;
 mod state;
 mod trial;
+mod workspaces;
 
 use crate::context::Context;
 use crate::error::CliError;
@@ -25,8 +26,8 @@ pub struct Args {
     /// Neither run the project's tests nor take an issue from end to end
     #[arg(long)]
     quick: bool,
-    /// Repair what is safe: permissions, processes that were left, workspaces that belong to nobody (saved first); install a
-    /// missing Claude Code with npm (350 MB)
+    /// Repair what is safe: permissions, processes that were left, workspaces that belong to nobody (saved first, and left
+    /// where git cannot save all of it); install a missing Claude Code with npm (350 MB)
     #[arg(long)]
     fix: bool,
 }

@@ -19,6 +19,7 @@ use crate::out::Style;
 use crate::project::Project;
 use crate::text::{age, fold, table};
 use crate::view::{GC_SCHEMA, Gc, GcItem};
+pub use places::{Cleared, clear};
 
 /// Remove transcripts, builds and workspaces that are older than you want to keep
 #[derive(Debug, clap::Args)]
@@ -168,7 +169,8 @@ impl Broom<'_> {
     }
 }
 
-fn last(path: &Path) -> String {
+/// The last part of a path.
+pub fn last(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

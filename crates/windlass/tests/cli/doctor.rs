@@ -91,6 +91,63 @@ fn what_is_safe_is_repaired_when_asked() {
 }
 
 #[test]
+fn what_git_cannot_save_stays_and_is_named() {
+    let machine = Machine::with_project();
+    let places = machine.state().join("workspaces");
+    let clone = |name: &str| {
+        let path = places.join(name);
+        machine.git(&["clone", "-q", machine.repo().to_str().unwrap(), path.to_str().unwrap()]);
+        std::fs::write(path.join("work"), name).unwrap();
+        path
+    };
+    let git = |place: &std::path::Path, args: &[&str]| {
+        machine.git(&[&["-C", place.to_str().unwrap()], args].concat())
+    };
+    let stashed = clone("9.1");
+    git(&stashed, &["stash", "-q", "-u"]);
+    // Its one commit is there, and the way to it is not.
+    let broken = clone("9.2");
+    git(&broken, &["add", "work"]);
+    git(&broken, &["commit", "-q", "-m", "one"]);
+    std::fs::write(broken.join("work"), "more").unwrap();
+    git(&broken, &["commit", "-q", "-a", "-m", "two"]);
+    let one = git(&broken, &["rev-parse", "HEAD~1"]);
+    std::fs::remove_file(broken.join(".git/objects").join(&one[..2]).join(one[2..].trim())).unwrap();
+    let shallow = clone("9.3");
+    std::fs::write(shallow.join(".git/shallow"), git(&shallow, &["rev-parse", "HEAD"])).unwrap();
+    let plain = clone("9.4");
+
+    let workspaces = check(&doctor(&machine, &["--quick", "--fix"], 0), "workspaces");
+    assert_eq!(workspaces["result"], "warn", "{workspaces}");
+    for (place, why) in [(&stashed, "refs/stash"), (&broken, "9.2"), (&shallow, "9.3")] {
+        assert!(place.is_dir(), "{} is lost", place.display());
+        assert!(workspaces["says"].as_str().unwrap().contains(why), "{workspaces}");
+    }
+    assert!(!plain.exists(), "{workspaces}");
+    let repo = machine.state().join("repo.git");
+    let kept = ["--git-dir", repo.to_str().unwrap(), "show", "refs/windlass/rescue/9.4:work"];
+    assert_eq!(machine.git(&kept), "9.4", "saved before it was removed");
+}
+
+#[test]
+fn who_still_works_in_a_workspace_is_ended_before_it_goes() {
+    let machine = Machine::with_project();
+    let workspace = machine.state().join("workspaces/9.9");
+    let session = machine.state().join("sessions/dev-9.9-1");
+    std::fs::create_dir_all(&session).unwrap();
+    let works = r#"while :; do mkdir -p "$0" && echo late >"$0/late"; done"#;
+    let mut agent = Command::new("sh");
+    agent.arg("-c").arg(works).arg(&workspace).env(SESSION_DIR, &session);
+    let mut agent = agent.spawn().unwrap();
+    while !workspace.join("late").exists() {
+        std::thread::yield_now();
+    }
+    let view = doctor(&machine, &["--quick", "--fix"], 0);
+    agent.wait().unwrap();
+    assert!(!workspace.exists(), "it was removed under a living agent: {view}");
+}
+
+#[test]
 fn a_damaged_database_and_a_bad_configuration_do_not_stop_the_doctor() {
     let machine = Machine::with_project();
     std::fs::write(machine.state().join("windlass.db"), b"this is no database").unwrap();

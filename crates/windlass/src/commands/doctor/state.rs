@@ -1,15 +1,12 @@
 //! What the state folder must be: ours alone, whole, and without anything that nobody owns.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
 
-use windlass_adapters::git::{BareRepo, Git, RESCUE};
 use windlass_adapters::process::{self, Means};
-use windlass_core::id::TaskId;
 use windlass_core::time::Span;
 use windlass_store::{EventQuery, SqliteStore, Store};
 
-use super::Repair;
+use super::{Repair, workspaces};
 use crate::commands::down;
 use crate::daemon::{self, Daemon};
 use crate::error::CliError;
@@ -17,7 +14,7 @@ use crate::leftovers;
 use crate::needs;
 use crate::project::Project;
 use crate::text::age;
-use crate::view::{Check, InboxItem};
+use crate::view::{Check, CheckResult, InboxItem};
 
 /// So far an event may lie ahead of the clock.
 const DRIFT: Span = Span::mins(2);
@@ -40,12 +37,18 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
         Ok(store) => {
             checks.push(database(&store));
             checks.push(time(&store));
-            checks.push(workspaces(project, &store, up, repair));
+            // First: nobody may work in a workspace that goes.
+            let processes = processes(project, up, repair);
+            let repair = if up || processes.result != CheckResult::Ok { Repair::No } else { repair };
+            checks.push(workspaces::check(project, &store, repair));
+            checks.push(processes);
             checks.extend(unstopped(project, &store));
         }
-        Err(error) => checks.push(Check::fail("database", error.sentence(), error.next.join("    "))),
+        Err(error) => {
+            checks.push(Check::fail("database", error.sentence(), error.next.join("    ")));
+            checks.push(processes(project, up, repair));
+        }
     }
-    checks.push(processes(project, up, repair));
     checks
 }
 
@@ -124,53 +127,6 @@ fn time(store: &dyn Store) -> Check {
         Ok(_) => Check::ok("time", "no event lies in the future"),
         Err(error) => Check::fail("time", error.to_string(), "windlass doctor"),
     }
-}
-
-/// Workspaces without a task. What they hold is saved before they go.
-fn workspaces(project: &Project, store: &dyn Store, up: bool, repair: Repair) -> Check {
-    let name = "workspaces";
-    let unowned = match unowned(project, store) {
-        Ok(unowned) => unowned,
-        Err(error) => return Check::fail(name, error.sentence(), "windlass logs"),
-    };
-    if unowned.is_empty() {
-        return Check::ok(name, "0 without a task");
-    }
-    let list: Vec<String> = unowned.iter().map(|path| format!("`{}`", path.display())).collect();
-    let says = format!("{} without a task: {}", unowned.len(), list.join(", "));
-    let check = Check::warn(name, says, "windlass doctor --fix    saves what they hold and removes them");
-    if repair == Repair::No || up {
-        return check;
-    }
-    match unowned.iter().try_for_each(|path| rescue(project, path)) {
-        Ok(()) => check.put_in_order("saved below refs/windlass/rescue and removed"),
-        Err(error) => Check::fail(name, error.sentence(), "nothing was lost; look into it by hand"),
-    }
-}
-
-fn unowned(project: &Project, store: &dyn Store) -> Result<Vec<PathBuf>, CliError> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(project.layout.workspaces()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // Hidden ones are spares, and workspaces on their way out.
-        if !name.starts_with('.') && store.task(&TaskId::stored(&name))?.is_none() {
-            found.push(entry.path());
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-fn rescue(project: &Project, path: &std::path::Path) -> Result<(), CliError> {
-    let repo = BareRepo::open(&Git::new(project.search_path()), &project.layout.repository())?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // No task says on which branch it worked: whatever it is on is saved.
-    let branch = format!("{}{name}", project.config.dispatch.branch_prefix);
-    let into = format!("{RESCUE}{name}");
-    repo.remove_workspace(path, &branch, &into, windlass_engine::now()).map(drop).map_err(|error| {
-        CliError::new("rescue", crate::exit::Exit::Failed, format!("cannot save `{}`", path.display()))
-            .because(error)
-    })
 }
 
 /// Sessions that were to be stopped and are not; nothing is said when there are none.

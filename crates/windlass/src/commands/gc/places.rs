@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_adapters::Remedy;
 use windlass_adapters::files;
-use windlass_adapters::git::{FetchError, Hold, RESCUE};
+use windlass_adapters::git::{BareRepo, FetchError, Hold, RESCUE, RescueError};
 use windlass_adapters::shim::client;
 use windlass_core::id::TaskId;
 use windlass_core::task::{State, Task};
@@ -61,25 +62,15 @@ impl Broom<'_> {
             let why = format!("abandoned {} ago; {why}", age(self.now, task.since));
             GcItem { kind: "workspace", name: task.id.to_string(), bytes, why }
         };
-        let unsavable = match self.repo.unsavable(clone, &task.branch) {
-            Ok(unsavable) => unsavable,
-            // Also one that was tampered with may hold work; a person has to look.
-            Err(error @ (FetchError::Gone | FetchError::NoBranch { .. } | FetchError::Broken { .. })) => {
-                found.kept.push(item(&error.to_string()));
-                return Ok(());
-            }
-            Err(FetchError::Git(error)) => return Err(error.into()),
-        };
-        if !unsavable.is_empty() {
-            found.kept.push(item(&format!("git cannot save {}", one_line(&unsavable.join(", "), 200))));
-            return Ok(());
-        }
         let into = format!("{RESCUE}{}", task.id);
-        if self.really {
-            self.repo.remove_workspace(clone, &task.branch, &into, self.now).map_err(|error| {
-                let title = format!("cannot clear `{}` away", clone.display());
-                CliError::new("rescue", Exit::Failed, title).because(error)
-            })?;
+        let cleared = if self.really {
+            clear(self.repo, clone, &task.branch, &into, self.now)?
+        } else {
+            judge(self.repo, clone, &task.branch)?
+        };
+        if let Cleared::Kept { why } = cleared {
+            found.kept.push(item(&why));
+            return Ok(());
         }
         found.gone.push(item(&format!("what main does not have is {into}")));
         Ok(())
@@ -103,6 +94,59 @@ impl Broom<'_> {
         }
         Ok(items)
     }
+}
+
+/// What became of a clone that nobody works in, or would.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Cleared {
+    Gone,
+    /// Not all that is in it can be saved; a person has to look.
+    Kept {
+        why: String,
+    },
+}
+
+/// Saves what a clone holds below this name and removes it, unless git cannot save all of it.
+/// Nobody may work in it, and whoever calls holds the workspaces.
+pub fn clear(
+    repo: &BareRepo,
+    clone: &Path,
+    branch: &str,
+    into: &str,
+    now: Millis,
+) -> Result<Cleared, CliError> {
+    if let Cleared::Kept { why } = judge(repo, clone, branch)? {
+        return Ok(Cleared::Kept { why });
+    }
+    // Removing makes do with what was fetched before when the clone cannot be read; here it must be readable.
+    match repo.fetch_work(clone, branch) {
+        Ok(_) | Err(FetchError::Gone | FetchError::NoBranch { .. }) => {}
+        Err(error @ FetchError::Broken { .. }) => return Ok(Cleared::Kept { why: error.to_string() }),
+        Err(FetchError::Git(error)) => return Err(error.into()),
+    }
+    match repo.remove_workspace(clone, branch, into, now) {
+        Ok(_) => Ok(Cleared::Gone),
+        Err(RescueError::Save { source, .. }) if source.remedy() == Remedy::AskHuman => {
+            Ok(Cleared::Kept { why: source.to_string() })
+        }
+        Err(error) => {
+            let title = format!("cannot clear `{}` away", clone.display());
+            Err(CliError::new("rescue", Exit::Failed, title).because(error))
+        }
+    }
+}
+
+fn judge(repo: &BareRepo, clone: &Path, branch: &str) -> Result<Cleared, CliError> {
+    let why = match repo.unsavable(clone, branch) {
+        Ok(unsavable) if unsavable.is_empty() => return Ok(Cleared::Gone),
+        Ok(unsavable) => format!("git cannot save {}", one_line(&unsavable.join(", "), 200)),
+        // Also one that was tampered with may hold work.
+        Err(error @ (FetchError::Gone | FetchError::NoBranch { .. } | FetchError::Broken { .. })) => {
+            error.to_string()
+        }
+        Err(FetchError::Git(error)) => return Err(error.into()),
+    };
+    Ok(Cleared::Kept { why })
 }
 
 /// By name; hidden ones are on their way in or out.
