@@ -84,10 +84,10 @@ impl Reload {
 
 impl Factory {
     /// Takes the project's state for this process and picks up whatever an earlier daemon left.
-    pub fn open(settings: Settings, layout: Layout) -> Result<Self, EngineError> {
+    /// The holder says in a few words what for; others who want the state are told.
+    pub fn open(settings: Settings, layout: Layout, holder: String) -> Result<Self, EngineError> {
         // Agents and builds must not inherit what we hold open.
         process::keep_descriptors_private().map_err(EngineError::Descriptors)?;
-        let holder = format!("{} {}", settings.project, std::process::id());
         let store = SqliteStore::open(layout.state(), Mode::Daemon { holder, now: clock::now() })?;
         let forge =
             EmbeddedForge::open(&layout.database(), Durability::Normal).map_err(EngineError::Forge)?;

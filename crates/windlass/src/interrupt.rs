@@ -45,6 +45,6 @@ impl Interrupt {
     }
 }
 
-fn cannot_listen(source: std::io::Error) -> CliError {
+pub fn cannot_listen(source: std::io::Error) -> CliError {
     CliError::new("signals", Exit::Failed, "cannot listen to signals").because(source)
 }

@@ -4,13 +4,19 @@ use windlass_engine::{Factory, Settings};
 
 use crate::commands::restore;
 use crate::context::Context;
+use crate::daemon::Holder;
 use crate::error::CliError;
 use crate::intake::Mains;
 use crate::project::Project;
 
 /// On a whole database, and with what a person has committed on main meanwhile.
-pub fn open(context: &Context, project: &Project, settings: &Settings) -> Result<Factory, CliError> {
-    let open = || Ok(Factory::open(settings.clone(), project.layout.clone())?);
+pub fn open(
+    context: &Context,
+    project: &Project,
+    settings: &Settings,
+    holder: Holder,
+) -> Result<Factory, CliError> {
+    let open = || Ok(Factory::open(settings.clone(), project.layout.clone(), holder.to_string())?);
     let factory = restore::mending(context, project, open)?;
     if let Some(note) = Mains::of(project).take() {
         context.out.talk(&note);

@@ -104,14 +104,18 @@ pub(super) struct DaemonLock {
     _held: Held,
 }
 
-/// Only while opening.
-pub(super) fn lock_as_daemon(state_dir: &Path, _opening: &Opening) -> Result<DaemonLock, StoreError> {
+/// Only while opening. The file says who we are and what for: our pid, and a line of words.
+pub(super) fn lock_as_daemon(
+    state_dir: &Path,
+    _opening: &Opening,
+    holder: &str,
+) -> Result<DaemonLock, StoreError> {
     let path = state_dir.join("daemon.lock");
     let held = try_hold(&path)?.map_err(|pid| StoreError::HeldBy { path: path.clone(), pid })?;
-    let (pid, mut file) = (format!("{}\n", std::process::id()), &held.0);
+    let (text, mut file) = (format!("{}\n{holder}\n", std::process::id()), &held.0);
     file.set_len(0)
         .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(pid.as_bytes()))
+        .and_then(|()| file.write_all(text.as_bytes()))
         .map_err(io_fault(&path, "write our pid to"))?;
     Ok(DaemonLock { _held: held })
 }
@@ -149,5 +153,5 @@ fn try_hold(path: &Path) -> Result<Result<Held, Option<u32>>, StoreError> {
 fn read_pid(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    text.lines().next()?.trim().parse().ok()
 }

@@ -40,6 +40,7 @@ const LEASE: &str = "daemon";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
     /// Everything. One per state folder, held until the store is dropped or the process ends. Checks the file first.
+    /// The holder is a line of words: what it is held for, told to others who want it.
     Daemon { holder: String, now: Millis },
     /// Reading, and posting commands.
     Client,
@@ -101,7 +102,7 @@ impl SqliteStore {
 
     /// Reads back what `export` wrote, into a state without records. Refused while a daemon holds it.
     pub fn import(state_dir: &Path, from: &mut dyn std::io::BufRead) -> Result<u64, StoreError> {
-        let (conn, _lock) = open::alone(state_dir)?;
+        let (conn, _lock) = open::alone(state_dir, "import")?;
         import::import(&conn, from)
     }
 

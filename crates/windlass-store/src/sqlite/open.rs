@@ -23,7 +23,7 @@ const STATEMENTS: usize = 64;
 pub(super) fn daemon(state_dir: &Path, holder: &str, now: Millis) -> Result<Access, StoreError> {
     folder::prepare(state_dir)?;
     let opening = folder::begin_opening(state_dir)?;
-    let lock: DaemonLock = folder::lock_as_daemon(state_dir, &opening)?;
+    let lock: DaemonLock = folder::lock_as_daemon(state_dir, &opening, holder)?;
     let path = folder::database(state_dir);
     folder::make_private(&path)?;
     let conn = read_write(&path)?;
@@ -34,10 +34,10 @@ pub(super) fn daemon(state_dir: &Path, holder: &str, now: Millis) -> Result<Acce
 }
 
 /// A connection for one who must be the only one to write, and its hold on the folder.
-pub(super) fn alone(state_dir: &Path) -> Result<(Connection, DaemonLock), StoreError> {
+pub(super) fn alone(state_dir: &Path, holder: &str) -> Result<(Connection, DaemonLock), StoreError> {
     folder::prepare(state_dir)?;
     let opening = folder::begin_opening(state_dir)?;
-    let lock = folder::lock_as_daemon(state_dir, &opening)?;
+    let lock = folder::lock_as_daemon(state_dir, &opening, holder)?;
     let path = folder::database(state_dir);
     folder::make_private(&path)?;
     let conn = read_write(&path)?;

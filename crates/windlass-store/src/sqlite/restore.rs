@@ -17,7 +17,7 @@ const SIDE_FILES: [&str; 2] = ["-wal", "-shm"];
 pub(super) fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(), StoreError> {
     folder::prepare(state_dir)?;
     let opening = folder::begin_opening(state_dir)?;
-    let _lock = folder::lock_as_daemon(state_dir, &opening)?;
+    let _lock = folder::lock_as_daemon(state_dir, &opening, "restore")?;
     check(copy)?;
     fs::create_dir(aside).map_err(io_fault(aside, "make"))?;
     let (path, other) = (folder::database(state_dir), folder::database(aside));

@@ -7,6 +7,7 @@ use windlass_adapters::forge::{Forge, NewIssue};
 use windlass_engine::Factory;
 
 use crate::context::Context;
+use crate::daemon::Holder;
 use crate::demo::issues::{DemoIssue, ISSUES};
 use crate::demo::watch::{Watcher, Wishes};
 use crate::demo::{check, project as sample};
@@ -53,7 +54,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     }
     let folder = folder(context, args)?;
     let project = prepare(context, &folder, args.pace, &ISSUES)?;
-    let factory = Factory::open(project.settings()?, project.layout.clone())?;
+    let factory = Factory::open(project.settings()?, project.layout.clone(), Holder::Daemon.to_string())?;
     context.out.talk(&format!(
         "repo   {}  (POSIX sh)   forge embedded · CI embedded · agent demo\nstop   Ctrl-C; then `windlass up` there goes on and `windlass down` ends everything",
         project.root.display()

@@ -10,7 +10,7 @@ use windlass_adapters::process::ProcessId;
 use windlass_adapters::shim::client;
 
 use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers::{self, Leftover};
@@ -76,7 +76,8 @@ fn end_daemon(state: &Path, patience: Duration) -> Result<(), CliError> {
     let until = Instant::now() + patience;
     // One that is only starting is met when it has started.
     let seen = daemon::wait(state, patience, |seen| seen != Daemon::Unknown)?;
-    if let Daemon::Up { pid } = seen {
+    // Only they hear the signal; the others end by themselves.
+    if let Daemon::Up { pid, holder: Holder::Daemon | Holder::Run(_) } = seen {
         let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(ProcessId::of);
         let sent = pid.map_or(Ok(false), |pid| pid.signal(Signal::USR1));
         sent.map_err(|source| {
@@ -85,9 +86,10 @@ fn end_daemon(state: &Path, patience: Duration) -> Result<(), CliError> {
     }
     match daemon::wait(state, until.saturating_duration_since(Instant::now()), |seen| seen == Daemon::Down)? {
         Daemon::Down => Ok(()),
-        Daemon::Up { pid } => {
+        Daemon::Up { pid, holder } => {
             let pid = pid.map_or_else(|| "unknown".into(), |pid| pid.to_string());
-            Err(CliError::new("still-up", Exit::Pending, format!("the daemon with pid {pid} has not ended"))
+            let title = format!("the {holder} with pid {pid} has not ended");
+            Err(CliError::new("still-up", Exit::Pending, title)
                 .why(format!("{} s have passed", patience.as_secs()))
                 .next("windlass logs"))
         }

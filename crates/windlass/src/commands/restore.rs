@@ -6,6 +6,7 @@ use windlass_core::journal::{Entry, Fact, FactoryFact};
 use windlass_store::{Mode, Op, SqliteStore, Store, StoreError, Write};
 
 use crate::context::Context;
+use crate::daemon::Holder;
 use crate::error::{CliError, DAMAGED};
 use crate::exit::Exit;
 use crate::house;
@@ -90,7 +91,7 @@ fn first_whole(project: &Project, copies: &[PathBuf]) -> Result<String, CliError
 
 fn write_down(state: &Path, copy: &Path, aside: &Path) -> Result<(), CliError> {
     let now = windlass_engine::now();
-    let store = SqliteStore::open(state, Mode::Daemon { holder: "restore".into(), now })?;
+    let store = SqliteStore::open(state, Mode::Daemon { holder: Holder::Restore.to_string(), now })?;
     let fact = FactoryFact::DatabaseRestored {
         copy: copy.display().to_string(),
         aside: aside.display().to_string(),

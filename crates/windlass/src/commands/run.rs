@@ -3,6 +3,10 @@
 mod follow;
 mod held;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::SIGUSR1;
 use windlass_adapters::forge::Forge;
 use windlass_core::forge::Issue;
 use windlass_core::id::IssueNumber;
@@ -10,10 +14,10 @@ use windlass_core::task::{AbandonReason, State};
 
 use super::why;
 use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::opening;
 use crate::project::{self, Project};
 use crate::view::{RUN_SCHEMA, Reply, Run};
@@ -27,7 +31,8 @@ use held::Standing;
 Ends with 0 when it is merged, 6 when it asks a person, 7 when it is abandoned, 8 when the time is over,
 10 when it was stopped by its budget, 130 at Ctrl-C; the work itself goes on.
 When it cannot start, or cannot go on, this says why and ends: with 10 for a pause, a guard or the day's budget, 8 for
-another issue that must be closed first, and 6 for a label or a dependency that only a person can put right.
+another issue that must be closed first or that has the factory to itself, and 6 for a label or a dependency that only a
+person can put right.
 
 Examples:
   windlass run 12                        before all others
@@ -61,9 +66,14 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     mark(&project, number, &missing)?;
-    let seen = daemon::look_twice(project.layout.state())?;
-    let only = (seen == Daemon::Down).then_some(number);
+    let seen = daemon::look_past(project.layout.state(), context.patience(daemon::BRIEF))?;
+    let only = only(seen, number);
     let Some(interrupt) = interrupt else { return leave(context, &project, number, seen) };
+    if let Daemon::Up { pid, holder } = seen
+        && only.is_some_and(|only| only != number)
+    {
+        return Err(daemon::busy(holder, pid));
+    }
     if let Standing::Held(held) = held::look(&project, &project.reader()?, number, only)? {
         return Err(held.error(&project, number));
     }
@@ -77,6 +87,16 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     }
     say(context, &project, number)?;
     Ok(exit(&ended))
+}
+
+/// The one issue that is worked on, if others are not.
+fn only(seen: Daemon, number: IssueNumber) -> Option<IssueNumber> {
+    match seen {
+        Daemon::Down => Some(number),
+        Daemon::Up { holder: Holder::Run(other), .. } => Some(other),
+        Daemon::Up { holder: Holder::Daemon | Holder::Tick | Holder::Restore | Holder::Import, .. }
+        | Daemon::Unknown => None,
+    }
 }
 
 /// The labels that it lacks to be work that comes first.
@@ -128,6 +148,10 @@ fn leave(
         }
     }
     match seen {
+        Daemon::Up { holder: Holder::Run(other), .. } if other != number => {
+            context.out.talk(&format!("only {other} is worked on now; when it has ended: windlass up"));
+            Ok(Exit::NotRunning)
+        }
         Daemon::Up { .. } | Daemon::Unknown => Ok(held.map_or(Exit::Ok, |held| held.exit)),
         Daemon::Down => {
             context.out.talk("the factory is down: windlass up, or windlass run --watch");
@@ -145,11 +169,20 @@ fn alone(
 ) -> Result<Ended, CliError> {
     let mut settings = project.settings()?;
     settings.only = Some(follower.issue());
-    let factory = opening::open(context, project, &settings)?;
+    // Before the factory opens: from then on `windlass down` sends this signal.
+    let down = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, Arc::clone(&down)).map_err(interrupt::cannot_listen)?;
+    let factory = opening::open(context, project, &settings, Holder::Run(follower.issue()))?;
     let stop = factory.stopper();
     let daemon = std::thread::spawn(move || factory.run());
-    let ended = follower.follow(context, interrupt, || daemon.is_finished());
-    stop.leave();
+    let is_down = || down.load(Ordering::Relaxed);
+    let ended = follower.follow(context, interrupt, || daemon.is_finished() || is_down());
+    if is_down() {
+        context.out.talk("windlass down has ended it");
+        stop.down();
+    } else {
+        stop.leave();
+    }
     let stopped = daemon.join().map_err(|_| CliError::new("engine", Exit::Failed, "the factory panicked"))?;
     let ended = ended?;
     stopped?;

@@ -131,7 +131,7 @@ fn config(project: &Project, store: &dyn Store) -> Result<ConfigState, CliError>
 
 fn look_at_daemon(project: &Project, store: &dyn Store, seen: Daemon) -> Result<DaemonView, CliError> {
     let (word, pid) = match seen {
-        Daemon::Up { pid } => ("up", pid),
+        Daemon::Up { pid, .. } => ("up", pid),
         Daemon::Down => ("down", None),
         Daemon::Unknown => ("unknown", None),
     };

@@ -1,7 +1,7 @@
 //! `windlass tick`: one round of the factory without a daemon, for those who start it from a timer.
 
 use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::house;
@@ -27,12 +27,20 @@ pub fn run(context: &mut Context, _args: &Args) -> Result<Exit, CliError> {
         context.out.talk("a person took the factory down; windlass up starts it again");
         return Ok(Exit::NotRunning);
     }
-    if let Daemon::Up { .. } = daemon::look_twice(project.layout.state())? {
-        let view = Reply::new("a daemon is up and does this all the time", None);
+    let does_it = match daemon::look_twice(project.layout.state())? {
+        Daemon::Up { holder: Holder::Daemon, .. } => Some("a daemon is up and does this all the time"),
+        Daemon::Up { holder: Holder::Tick, .. } => Some("another round is being done"),
+        Daemon::Up { pid, holder: holder @ (Holder::Run(_) | Holder::Restore | Holder::Import) } => {
+            return Err(daemon::busy(holder, pid));
+        }
+        Daemon::Down | Daemon::Unknown => None,
+    };
+    if let Some(does_it) = does_it {
+        let view = Reply::new(does_it, None);
         context.out.show(&view, |_| format!("{}\n", view.what))?;
         return Ok(Exit::Ok);
     }
-    opening::open(context, &project, &settings)?.tick()?;
+    opening::open(context, &project, &settings, Holder::Tick)?.tick()?;
     house::run_due(&project)?;
     let view = Reply::new("one round is done", None);
     context.out.show(&view, |_| format!("{}\n", view.what))?;

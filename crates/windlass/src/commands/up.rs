@@ -6,7 +6,7 @@ mod house;
 mod reload;
 
 use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::intake::Mains;
@@ -34,23 +34,32 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
         context.out.talk("a person took the factory down; windlass up starts it again");
         return Ok(Exit::Ok);
     }
-    let found = daemon::look_twice(project.layout.state())?;
+    let found = daemon::look_past(project.layout.state(), context.patience(daemon::BRIEF))?;
+    let found = match found {
+        Daemon::Up { pid, holder: Holder::Daemon } => Found::Up(pid),
+        Daemon::Up { pid, holder } => return Err(daemon::busy(holder, pid)),
+        Daemon::Down | Daemon::Unknown => Found::Down,
+    };
     let what = match found {
-        Daemon::Up { .. } => "change nothing: the factory is up already",
-        Daemon::Down | Daemon::Unknown => "start the factory",
+        Found::Up(_) => "change nothing: the factory is up already",
+        Found::Down => "start the factory",
     };
     if let Some(exit) = context.would(what, None)? {
         return Ok(exit);
     }
     if args.foreground {
         return match found {
-            Daemon::Up { pid } => Err(already_running(pid)),
-            Daemon::Down | Daemon::Unknown => foreground::run(context, &project, &settings),
+            Found::Up(pid) => Err(already_running(pid)),
+            Found::Down => foreground::run(context, &project, &settings),
         };
     }
     let (pid, already) = match found {
-        Daemon::Up { pid } => (pid, true),
-        Daemon::Down | Daemon::Unknown => background::start(context, &project)?,
+        Found::Up(pid) => {
+            // A `down` that ran out of time has left it.
+            take_mark_away(&project)?;
+            (pid, true)
+        }
+        Found::Down => background::start(context, &project)?,
     };
     say_note(context, &project);
     if let Some(apart) = Mains::of(&project).apart()? {
@@ -62,6 +71,12 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
     context.out.show(&view, |_| format!("{word}{pid}\n"))?;
     Ok(Exit::Ok)
+}
+
+/// Whether there is a daemon already. One that is just starting shows when a second one cannot.
+enum Found {
+    Up(Option<u32>),
+    Down,
 }
 
 /// How the file here stands to the one that counts.

@@ -24,7 +24,12 @@ pub fn sha(digit: char) -> Sha {
 }
 
 pub fn daemon(machine: &Machine) -> SqliteStore {
-    SqliteStore::open(&machine.state(), Mode::Daemon { holder: "test".into(), now: now() }).unwrap()
+    holding(machine, "daemon")
+}
+
+/// The state folder in our hands, and what for.
+fn holding(machine: &Machine, holder: &str) -> SqliteStore {
+    SqliteStore::open(&machine.state(), Mode::Daemon { holder: holder.into(), now: now() }).unwrap()
 }
 
 pub fn task(issue: u64, state: State) -> Task {
@@ -377,9 +382,37 @@ fn a_running_daemon_is_asked_and_answers() {
 fn a_factory_that_is_up_is_not_started_twice() {
     let machine = Machine::with_project();
     let store = daemon(&machine);
+    // As a `down` leaves it that could not wait for the end.
+    let mark = machine.state().join("stopped-by");
+    std::fs::write(&mark, "somebody\n").unwrap();
     let view = machine.json(&["up"]);
+    assert!(!mark.exists(), "nothing may keep down what is up");
     assert_eq!((&view["already"], &view["pid"]), (&json!(true), &json!(std::process::id())));
     let ran = machine.fails(&["up", "--foreground"], "already-running", 1);
     assert!(ran.err.contains(&std::process::id().to_string()), "{}", ran.err);
     drop(store);
+}
+
+/// Who has the state folder need not be a daemon: then the factory is not up, and is not said to be.
+#[test]
+fn who_has_the_factory_for_something_else_is_named() {
+    let machine = Machine::with_project();
+    machine.run(&["new", "one"]);
+    let store = holding(&machine, "run #7");
+    for args in [&["up"][..], &["up", "--foreground"], &["tick"], &["run", "1", "--watch"]] {
+        let ran = machine.fails(args, "busy", 8);
+        assert!(ran.err.contains("`windlass run #7`") && ran.err.contains("#7 alone"), "{args:?}: {ran:?}");
+    }
+    let left = machine.run(&["run", "1"]);
+    assert!(left.code == 5 && left.err.contains("only #7 is worked on now"), "{left:?}");
+    drop(store);
+    // What ends by itself is waited for.
+    let store = holding(&machine, "tick");
+    let ran = machine.fails(&["up", "--timeout", "1s"], "busy", 8);
+    assert!(ran.err.contains("`windlass tick`"), "{ran:?}");
+    assert_eq!(machine.run(&["tick"]).out, "another round is being done\n");
+    let waits = machine.command(&["up", "--dry-run"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(store);
+    let ran = crate::common::Ran::from(waits.wait_with_output().unwrap());
+    assert!(ran.code == 0 && ran.out.contains("start the factory"), "{ran:?}");
 }

@@ -80,6 +80,22 @@ fn watching_ends_with_its_time_or_at_ctrl_c_and_the_work_goes_on() {
     works.down();
 }
 
+#[test]
+fn what_runs_for_one_issue_alone_is_told_from_a_daemon_and_goes_down_like_one() {
+    let waits = "until [ -e $here/go ]; do sleep 0.02; done; ready";
+    let works = crew(&config("true", ""), APPROVES, &[waits, READY]);
+    let mut command = works.machine.command(&["run", "1", "--watch"]);
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    works.log().wait("its agent", |event| event["kind"] == "session_started");
+    let ran = works.machine.fails(&["up"], "busy", 8);
+    assert!(ran.err.contains("`windlass run #1`"), "{ran:?}");
+    works.must(&["down"]);
+    let done = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(5), "{}: {said}", done.status);
+    assert!(said.contains("windlass down has ended it"), "{said}");
+}
+
 /// What cannot start is not watched for ever: the reason, the way out and a code for scripts come at once.
 #[test]
 fn what_cannot_start_is_not_watched() {

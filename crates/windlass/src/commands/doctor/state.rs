@@ -8,7 +8,7 @@ use windlass_store::{EventQuery, SqliteStore, Store};
 
 use super::{Repair, workspaces};
 use crate::commands::down;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::CliError;
 use crate::leftovers;
 use crate::needs;
@@ -26,8 +26,17 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
     let up = matches!(seen, Ok(Daemon::Up { .. } | Daemon::Unknown));
     checks.push(groups(process::means(daemon_or_us(&seen))));
     checks.push(match seen {
-        Ok(Daemon::Up { pid }) => {
-            Check::ok("daemon", pid.map_or_else(|| "up".into(), |pid| format!("up, pid {pid}")))
+        Ok(Daemon::Up { pid, holder }) => {
+            let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
+            Check::ok(
+                "daemon",
+                match holder {
+                    Holder::Daemon => format!("up{pid}"),
+                    Holder::Run(_) | Holder::Tick | Holder::Restore | Holder::Import => {
+                        format!("`windlass {holder}` has the factory{pid}")
+                    }
+                },
+            )
         }
         Ok(Daemon::Down) => Check::ok("daemon", "down; `windlass up` starts it"),
         Ok(Daemon::Unknown) => Check::warn("daemon", "unknown: the database is being opened", "look again"),
@@ -55,8 +64,8 @@ pub fn checks(project: &Project, repair: Repair) -> Vec<Check> {
 /// What a daemon may do depends on where it was started.
 fn daemon_or_us(seen: &Result<Daemon, CliError>) -> u32 {
     match seen {
-        Ok(Daemon::Up { pid: Some(pid) }) => *pid,
-        Ok(Daemon::Up { pid: None } | Daemon::Down | Daemon::Unknown) | Err(_) => std::process::id(),
+        Ok(Daemon::Up { pid: Some(pid), .. }) => *pid,
+        Ok(Daemon::Up { pid: None, .. } | Daemon::Down | Daemon::Unknown) | Err(_) => std::process::id(),
     }
 }
 

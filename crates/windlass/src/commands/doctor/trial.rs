@@ -9,6 +9,7 @@ use windlass_engine::Factory;
 
 use crate::commands::demo;
 use crate::context::Context;
+use crate::daemon::Holder;
 use crate::demo::issues::ISSUES;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -50,7 +51,7 @@ fn run(context: &mut Context) -> Result<State, CliError> {
 
 fn work(context: &mut Context, folder: &Path) -> Result<State, CliError> {
     let project = demo::prepare(context, folder, 1, &ISSUES[..1])?;
-    let factory = Factory::open(project.settings()?, project.layout.clone())?;
+    let factory = Factory::open(project.settings()?, project.layout.clone(), Holder::Daemon.to_string())?;
     let stop = factory.stopper();
     let daemon = std::thread::spawn(move || factory.run());
     let ended = wait(&project);

@@ -14,7 +14,7 @@ use windlass_store::{EventQuery, Store};
 use super::take_mark_away;
 use crate::commands::restore;
 use crate::context::Context;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Holder};
 use crate::error::{CliError, DAMAGED};
 use crate::exit::Exit;
 use crate::project::{self, Project};
@@ -43,7 +43,8 @@ pub fn start(context: &Context, project: &Project) -> Result<(Option<u32>, bool)
         if let Some(status) = ended {
             // Two who start it at once: one of them wins, and both have what they want.
             return match daemon::look(project.layout.state())? {
-                Daemon::Up { pid } => Ok((pid, true)),
+                Daemon::Up { pid, holder: Holder::Daemon } => Ok((pid, true)),
+                Daemon::Up { pid, holder } => Err(daemon::busy(holder, pid)),
                 Daemon::Down | Daemon::Unknown => Err(failed(&path, from, status)),
             };
         }

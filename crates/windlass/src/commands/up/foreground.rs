@@ -7,6 +7,7 @@ use windlass_engine::{Settings, Stop};
 
 use super::{reload, say_note, take_mark_away};
 use crate::context::Context;
+use crate::daemon::Holder;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::opening;
@@ -19,7 +20,7 @@ pub fn run(context: &Context, project: &Project, settings: &Settings) -> Result<
     // Before the factory opens: a signal that comes meanwhile must wait, not kill.
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1]).map_err(no_signals)?;
     take_mark_away(project)?;
-    let factory = opening::open(context, project, settings)?;
+    let factory = opening::open(context, project, settings, Holder::Daemon)?;
     let handle = signals.handle();
     let stop = factory.stopper();
     let listener = std::thread::Builder::new().name("signals".into()).spawn(move || listen(signals, &stop));
