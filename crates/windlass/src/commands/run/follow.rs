@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use windlass_core::id::IssueNumber;
 use windlass_core::journal::{Fact, FactoryFact};
-use windlass_core::task::State;
+use windlass_core::task::{State, Task};
 use windlass_core::text::one_line;
-use windlass_store::{EventQuery, LoggedEvent, SqliteStore, Store};
+use windlass_store::{EventQuery, LoggedEvent, PendingEffect, SqliteStore, Store, StoreError};
 
 use super::held::{self, Held, Standing};
 use crate::context::Context;
@@ -76,7 +76,7 @@ impl<'a> Follower<'a> {
             self.tell(context)?;
             let task = project::task_of(&self.store, self.issue)?;
             if let Some(task) = task {
-                if task.state.is_terminal() && self.store.pending_effects()?.is_empty() {
+                if is_over(&task, || self.store.pending_effects())? {
                     self.tell(context)?;
                     return Ok(Ended::Done(Box::new(task.state)));
                 }
@@ -134,6 +134,15 @@ impl<'a> Follower<'a> {
     }
 }
 
+/// It has ended, and all that had to be done for it is done. What others wait for does not concern it.
+fn is_over(
+    task: &Task,
+    pending: impl Fn() -> Result<Vec<PendingEffect>, StoreError>,
+) -> Result<bool, StoreError> {
+    let is_its_own = |effect: &PendingEffect| effect.owner.as_ref() == Some(&task.id);
+    Ok(task.state.is_terminal() && !pending()?.iter().any(is_its_own))
+}
+
 fn words(event: &LoggedEvent) -> Option<String> {
     let Fact::Factory(fact) = &event.entry.fact else { return None };
     if let FactoryFact::TaskMoved { to, reason, .. } = fact {
@@ -149,4 +158,46 @@ fn words(event: &LoggedEvent) -> Option<String> {
         return Some(format!("{:<15} main is {}", "landed", commit.short()));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::id::EffectKey;
+    use windlass_core::policy::Policy;
+    use windlass_core::task::{AbandonReason, Claim, Effect, Lane, claim};
+    use windlass_core::time::Millis;
+
+    use super::*;
+
+    fn task(issue: u64) -> Task {
+        let issue = IssueNumber(issue);
+        let wish = Claim { issue, title: "a task".into(), nth: 1, branch_prefix: "windlass/".into() };
+        claim(&Policy::default(), wish, Millis(1)).task
+    }
+
+    fn closing(owner: Option<&Task>) -> PendingEffect {
+        PendingEffect {
+            seq: 1,
+            key: EffectKey::new("close"),
+            owner: owner.map(|task| task.id.clone()),
+            lane: Lane::Work,
+            effect: Effect::CloseIssue,
+            attempt: 0,
+            not_before: Millis(1),
+            error: None,
+            epoch: 1,
+            created_at: Millis(1),
+        }
+    }
+
+    #[test]
+    fn only_what_is_left_to_do_for_it_is_waited_for() {
+        let (mut ours, other) = (task(1), task(2));
+        let over = |task: &Task, pending: &[PendingEffect]| is_over(task, || Ok(pending.to_vec())).unwrap();
+        assert!(!over(&ours, &[]), "it has not ended");
+        ours.state = State::Abandoned { reason: AbandonReason::CiExhausted };
+        assert!(over(&ours, &[]));
+        assert!(!over(&ours, &[closing(Some(&ours))]), "its issue is not closed yet");
+        assert!(over(&ours, &[closing(Some(&other)), closing(None)]), "these are of others");
+    }
 }
