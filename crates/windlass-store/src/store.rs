@@ -58,6 +58,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn open_builds(&self) -> Result<Vec<Build>>;
     /// Newest first.
     fn recent_builds(&self, limit: usize) -> Result<Vec<Build>>;
+    /// All of one task, the newest first.
+    fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>>;
     fn build(&self, id: &BuildId) -> Result<Option<Build>>;
     fn latest_build(&self, tree: &Sha, recipe: &Recipe) -> Result<Option<Build>>;
     fn verdict(&self, tree: &Sha, recipe: &Recipe) -> Result<Option<TreeVerdict>>;

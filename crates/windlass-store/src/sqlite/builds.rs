@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, params};
 use windlass_core::build::{Build, TreeVerdict};
-use windlass_core::id::{BuildId, Recipe, Sha};
+use windlass_core::id::{BuildId, Recipe, Sha, TaskId};
 
 use super::cell::{count, json, read_json};
 use crate::error::{StoreError, fault};
@@ -43,6 +43,10 @@ pub(super) fn open(conn: &Connection) -> rusqlite::Result<Vec<Build>> {
 
 pub(super) fn recent(conn: &Connection, limit: usize) -> rusqlite::Result<Vec<Build>> {
     list(conn, "ORDER BY seq DESC LIMIT ?1", [count(limit)])
+}
+
+pub(super) fn of_task(conn: &Connection, task: &TaskId) -> rusqlite::Result<Vec<Build>> {
+    list(conn, "WHERE data ->> '$.task' = ?1 ORDER BY seq DESC", [task.as_str()])
 }
 
 pub(super) fn by_id(conn: &Connection, id: &BuildId) -> rusqlite::Result<Option<Build>> {

@@ -149,6 +149,10 @@ impl Store for SqliteStore {
         self.read("list builds", |conn| builds::recent(conn, limit))
     }
 
+    fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>> {
+        self.read("list a task's builds", |conn| builds::of_task(conn, task))
+    }
+
     fn build(&self, id: &BuildId) -> Result<Option<Build>> {
         self.read("read a build", |conn| builds::by_id(conn, id))
     }

@@ -132,6 +132,10 @@ impl Store for Ledger {
         self.store.recent_builds(limit)
     }
 
+    fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>> {
+        self.store.builds_of(task)
+    }
+
     fn build(&self, id: &BuildId) -> Result<Option<Build>> {
         self.store.build(id)
     }

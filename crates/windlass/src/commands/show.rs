@@ -16,9 +16,6 @@ use crate::project::{self, Project};
 use crate::text;
 use crate::view::{BuildLine, CommentView, IssueLine, ReviewView, Show, TaskView};
 
-/// Builds that are looked through for those of the task.
-const BUILDS: usize = 200;
-
 /// Show an issue with its task, change, reviews, builds and comments
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  windlass show 12\n  windlass show 12 --json")]
@@ -62,8 +59,7 @@ fn look(project: &Project, number: IssueNumber) -> Result<Show, CliError> {
 }
 
 fn builds(store: &dyn Store, task: &Task) -> Result<Vec<BuildLine>, CliError> {
-    let recent = store.recent_builds(BUILDS)?;
-    Ok(recent.iter().filter(|build| build.task == task.id).map(BuildLine::from).collect())
+    Ok(store.builds_of(&task.id)?.iter().map(BuildLine::from).collect())
 }
 
 fn words(style: Style, view: &Show) -> String {

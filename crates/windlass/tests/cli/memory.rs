@@ -286,6 +286,13 @@ fn builds_and_transcripts_are_shown() {
         line,
         json!({"schema": "windlass.log/1", "source": "dev-1.1-1", "seq": 58, "kind": "say", "text": "two"})
     );
+    // However many others have built since.
+    let others = (2..400).map(|nth| Build {
+        id: BuildId::stored(format!("b-{nth}")),
+        ..build(&task(4, State::Running { heard: None }))
+    });
+    save(&store, others.map(Op::SaveBuild).collect());
+    assert_eq!(machine.json(&["show", "3"])["builds"], view["builds"]);
     drop(store);
 }
 
