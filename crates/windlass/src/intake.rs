@@ -36,24 +36,22 @@ impl Mains {
         }
     }
 
-    /// Takes over what the checkout has beyond us. What a person should hear of it, if anything.
-    pub fn take(&self) -> Option<String> {
-        match self.try_take() {
-            Ok(Intake::Nothing) => None,
-            Ok(Intake::Taken { commits, to }) => {
+    /// Takes over what the checkout has beyond us. What a person should hear of it, if anything; the error is what they
+    /// should hear when git has not answered.
+    pub fn take(&self) -> Result<Option<String>, String> {
+        let taken = BareRepo::open(&self.git, &self.ours)
+            .and_then(|repo| repo.take_in(&self.checkout, &self.branch))
+            .map_err(|error| {
+                format!("your {} cannot be read, the factory goes on with its own: {error}", self.branch)
+            })?;
+        Ok(match taken {
+            Intake::Nothing => None,
+            Intake::Taken { commits, to } => {
                 let commits = number(commits, "commit is", "commits are");
                 Some(format!("of your {}, {commits} taken over, up to {}", self.branch, to.short()))
             }
-            Ok(Intake::Parted(parted)) => Some(format!("{}: {}", self.sentence(parted), self.pull())),
-            Err(error) => Some(format!(
-                "your {} cannot be read, the factory goes on with its own: {error}",
-                self.branch
-            )),
-        }
-    }
-
-    fn try_take(&self) -> Result<Intake, GitError> {
-        BareRepo::open(&self.git, &self.ours)?.take_in(&self.checkout, &self.branch)
+            Intake::Parted(parted) => Some(format!("{}: {}", self.sentence(parted), self.pull())),
+        })
     }
 
     /// How the two stood to each other when we last looked, where a person has something to do about it.

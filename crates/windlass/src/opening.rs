@@ -18,7 +18,8 @@ pub fn open(
 ) -> Result<Factory, CliError> {
     let open = || Ok(Factory::open(settings.clone(), project.layout.clone(), holder.to_string())?);
     let factory = restore::mending(context, project, open)?;
-    if let Some(note) = Mains::of(project).take() {
+    // One that cannot be read now is looked at again while the factory runs.
+    if let Some(note) = Mains::of(project).take().unwrap_or_else(Some) {
         context.out.talk(&note);
     }
     Ok(factory)

@@ -1,5 +1,8 @@
 //! A configuration that is edited while the factory works.
 
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::crew::{APPROVES, READY, config, crew};
@@ -66,4 +69,35 @@ fn status_says_that_an_edit_was_refused() {
     works.machine.write_user_config("[nonsense]\n");
     works.down();
     works.machine.fails(&["status"], "config", 9);
+}
+
+/// A git that fails once is no reason to miss what a person has committed: nobody commits it a second time.
+#[test]
+fn a_git_that_fails_is_asked_again() {
+    let mut works = crew(&config("true", ""), APPROVES, &[]);
+    let bin = works.machine.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let here = works.machine.path("");
+    let path = crate::common::search_path();
+    let fails = format!(
+        "#!/bin/sh\n[ -e {0}full ] && {{ echo >>{0}failed; echo 'No space left on device' >&2; exit 128; }}\nPATH='{path}' exec git \"$@\"\n",
+        here.display()
+    );
+    std::fs::write(bin.join("git"), fails).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut daemon = works.machine.command(&["up", "--foreground"]);
+    daemon.env("PATH", format!("{}:{path}", bin.display())).stderr(Stdio::null()).stdout(Stdio::null());
+    works.adopt(daemon.spawn().unwrap());
+    let mut log = works.log();
+    log.wait("the start", |event| event["kind"] == "daemon_started");
+    let before = std::fs::read_to_string(works.machine.repo().join("windlass.toml")).unwrap();
+    works.script("full", "");
+    works.machine.commit_config(&before.replace("parallel = 12", "parallel = 11"));
+    works.wait_note("failed");
+    std::fs::remove_file(works.machine.path("full")).unwrap();
+    let taken = log.wait("the edit", |event| event["kind"].as_str().unwrap().starts_with("config_"));
+    assert_eq!(taken["kind"], "config_taken", "not to be able to read it is no refusal: {taken}");
+    let committed = works.machine.git(&["rev-parse", "main"]).trim().to_owned();
+    works.wait_until("the commit to be taken over", || works.git(&["rev-parse", "main"]) == committed);
+    works.down();
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_adapters::files;
 use windlass_engine::{Layout, Reload, Reloaded, Settings};
@@ -16,11 +16,14 @@ use super::house::House;
 use crate::checkout;
 use crate::config::{Layered, Schedule, Sources, Valued, changes_at_once};
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::intake::Mains;
 use crate::project::{self, Project};
 
 /// Between two looks; a change counts when it has stood for one.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The longest time between two looks when git does not answer.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Looks until it is dropped.
 #[derive(Debug)]
@@ -91,12 +94,21 @@ impl Watcher {
     fn run(mut self, ended: &Receiver<()>) {
         // None at first: what changed between the start and now is seen by the first look.
         let (mut acted, mut last) = (None, None);
+        let (mut again, mut rest) = (Instant::now(), Duration::ZERO);
         while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
             let seen = Some(marks(&self.files));
-            if seen != acted && seen == last {
-                self.look();
-                self.take_in();
-                acted.clone_from(&seen);
+            if seen != acted && seen == last && again.elapsed() >= rest {
+                match (self.look(), self.take_in()) {
+                    (Look::Answered, Look::Answered) => {
+                        acted.clone_from(&seen);
+                        rest = Duration::ZERO;
+                    }
+                    // A full disk, or a machine short of processes: it passes, and no file will change then.
+                    (Look::Failed, _) | (_, Look::Failed) => {
+                        again = Instant::now();
+                        rest = (rest * 2).clamp(PAUSE, LONGEST);
+                    }
+                }
             }
             last = seen;
             self.house.look(&self.schedule);
@@ -104,10 +116,10 @@ impl Watcher {
         self.house.end();
     }
 
-    fn look(&mut self) {
+    fn look(&mut self) -> Look {
         match self.read() {
             Ok((layered, settings)) => self.take(layered, settings),
-            Err(error) => {
+            Err(error) if is_refusal(error.exit) => {
                 let why = error.sentence();
                 if self.refused.as_ref() != Some(&why) {
                     tracing::warn!(%why, "the changed configuration is not valid, the last good one holds");
@@ -115,16 +127,31 @@ impl Watcher {
                     self.refused = Some(why);
                 }
             }
+            Err(error) => {
+                tracing::warn!(error = %error.sentence(), "cannot read the configuration, trying again later");
+                return Look::Failed;
+            }
         }
+        Look::Answered
     }
 
     /// The branch may have moved, too.
-    fn take_in(&self) {
-        let Some(note) = self.mains.take() else { return };
-        tracing::info!("{note}");
-        if let Err(error) = project::knock(&self.layout) {
-            tracing::warn!(error = %error.sentence(), "cannot wake the factory, it looks by itself later");
+    fn take_in(&self) -> Look {
+        match self.mains.take() {
+            Ok(None) => {}
+            Ok(Some(note)) => {
+                tracing::info!("{note}");
+                if let Err(error) = project::knock(&self.layout) {
+                    let error = error.sentence();
+                    tracing::warn!(%error, "cannot wake the factory, it looks by itself later");
+                }
+            }
+            Err(note) => {
+                tracing::warn!("{note}");
+                return Look::Failed;
+            }
         }
+        Look::Answered
     }
 
     fn read(&self) -> Result<(Layered, Settings), CliError> {
@@ -151,6 +178,18 @@ impl Watcher {
         self.values = layered.values;
         self.refused = None;
     }
+}
+
+/// Whether what was asked has answered, whatever it said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Answered,
+    Failed,
+}
+
+/// Reading it has worked, and what it says is wrong.
+fn is_refusal(exit: Exit) -> bool {
+    matches!(exit, Exit::Config | Exit::Authentication | Exit::Usage)
 }
 
 /// Keys whose values differ, whoever said them.
