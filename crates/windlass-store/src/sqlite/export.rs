@@ -18,9 +18,12 @@ pub(super) fn export(conn: &Connection, out: &mut dyn Write) -> Result<(), Store
     let tables = tables(&snapshot).map_err(fault(conn, TRIED))?;
     let head = json!({ "schema": SCHEMA, "version": migrate::version(&snapshot)?, "tables": tables });
     line(conn, out, &head)?;
+    let mut written = 0;
     for table in &tables {
-        rows(&snapshot, out, table)?;
+        written += rows(&snapshot, out, table)?;
     }
+    // One that was cut off lacks this line.
+    line(conn, out, &json!({ "end": true, "rows": written }))?;
     out.flush().map_err(io_fault(conn.path().unwrap_or_default().as_ref(), TRIED))
 }
 
@@ -30,17 +33,19 @@ pub(super) fn tables(conn: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-fn rows(conn: &Connection, out: &mut dyn Write, table: &str) -> Result<(), StoreError> {
+fn rows(conn: &Connection, out: &mut dyn Write, table: &str) -> Result<u64, StoreError> {
     let failed = || fault(conn, TRIED);
     let quoted = table.replace('"', "\"\"");
     let mut statement = conn.prepare(&format!("SELECT * FROM \"{quoted}\"")).map_err(failed())?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(failed())?;
+    let mut written = 0;
     while let Some(row) = rows.next().map_err(failed())? {
         let row = object(row, &names).map_err(failed())?;
         line(conn, out, &json!({ "table": table, "row": row }))?;
+        written += 1;
     }
-    Ok(())
+    Ok(written)
 }
 
 fn object(row: &Row<'_>, names: &[String]) -> rusqlite::Result<Map<String, Value>> {

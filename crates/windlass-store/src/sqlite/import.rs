@@ -23,13 +23,22 @@ fn read(tx: &Transaction<'_>, from: &mut dyn BufRead) -> Result<u64, StoreError>
     tx.pragma_update(None, "defer_foreign_keys", "ON").map_err(fault(tx, TRIED))?;
     let tables = tables(tx).map_err(fault(tx, TRIED))?;
     clear(tx, &tables)?;
-    let mut rows = 0;
+    let (mut rows, mut promised, mut last) = (0, None, 1);
     for (nth, line) in (1..).zip(from.lines()) {
-        let bad = |why: &str| StoreError::NotAnExport { line: nth, why: why.to_owned() };
+        let bad = |why: &str| bad_at(nth, why.to_owned());
+        last = nth;
+        if promised.is_some() {
+            return Err(bad("there is more after its end"));
+        }
         let line = line.map_err(|error| bad(&error.to_string()))?;
         let value: Value = serde_json::from_str(&line).map_err(|error| bad(&error.to_string()))?;
         if nth == 1 {
             head(tx, &value).map_err(|why| bad(&why))?;
+            continue;
+        }
+        if value["end"] == true {
+            promised =
+                Some(value["rows"].as_u64().ok_or_else(|| bad("it does not say how many rows there are"))?);
             continue;
         }
         let table = value["table"].as_str().filter(|name| tables.iter().any(|known| known == name));
@@ -38,10 +47,15 @@ fn read(tx: &Transaction<'_>, from: &mut dyn BufRead) -> Result<u64, StoreError>
         insert(tx, table, row).map_err(|error| bad(&error.to_string()))?;
         rows += 1;
     }
-    if rows == 0 {
-        return Err(StoreError::NotAnExport { line: 1, why: "it is empty".into() });
+    match promised {
+        Some(promised) if promised == rows => Ok(rows),
+        Some(promised) => Err(bad_at(last, format!("{promised} rows were written, and {rows} are there"))),
+        None => Err(bad_at(last, "its end is missing: it was cut off".into())),
     }
-    Ok(rows)
+}
+
+fn bad_at(line: u64, why: String) -> StoreError {
+    StoreError::NotAnExport { line, why }
 }
 
 fn head(conn: &Connection, head: &Value) -> Result<(), String> {

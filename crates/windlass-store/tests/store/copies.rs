@@ -119,5 +119,9 @@ fn exported(store: &SqliteStore) -> (Value, Vec<Value>) {
     store.export(&mut out).expect("memory is never full");
     let text = String::from_utf8(out).expect("JSON is text");
     let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON"));
-    (lines.next().expect("the head comes first"), lines.collect())
+    let head = lines.next().expect("the head comes first");
+    let mut rows: Vec<Value> = lines.collect();
+    let end = rows.pop().expect("the end comes last");
+    assert_eq!(end, serde_json::json!({ "end": true, "rows": rows.len() }));
+    (head, rows)
 }

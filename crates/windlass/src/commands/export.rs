@@ -5,6 +5,9 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use windlass_adapters::files;
 use windlass_store::SqliteStore;
 
 use crate::context::Context;
@@ -45,20 +48,37 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit, CliError> {
 }
 
 fn write(store: &SqliteStore, to: &Path) -> Result<(), CliError> {
-    let file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(to) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(CliError::new(
-                "exists",
-                Exit::Failed,
-                format!("`{}` is already there", to.display()),
-            )
-            .next("choose another name"));
-        }
-        Err(source) => return Err(CliError::io("write", to, source)),
-    };
-    let mut out = BufWriter::new(file);
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(to));
+    }
+    let beside = files::beside(to, "part");
+    let written = fill(store, &beside).and_then(|()| put(&beside, to));
+    if written.is_err() {
+        // What went wrong before says more than that the rest cannot be removed.
+        drop(std::fs::remove_file(&beside));
+    }
+    written
+}
+
+fn fill(store: &SqliteStore, part: &Path) -> Result<(), CliError> {
+    let cannot = |source| CliError::io("write", part, source);
+    // One of the same pid was cut off.
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part);
+    let mut out = BufWriter::new(file.map_err(cannot)?);
     store.export(&mut out)?;
-    let synced = out.flush().and_then(|()| out.get_ref().sync_all());
-    synced.map_err(|source| CliError::io("write", to, source))
+    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(cannot)
+}
+
+/// In one step, and never over what somebody has written there meanwhile.
+fn put(part: &Path, to: &Path) -> Result<(), CliError> {
+    match renameat_with(CWD, part, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => Err(exists(to)),
+        Err(error) => Err(CliError::io("write", to, error.into())),
+    }
+}
+
+fn exists(to: &Path) -> CliError {
+    CliError::new("exists", Exit::Failed, format!("`{}` is already there", to.display()))
+        .next("choose another name")
 }

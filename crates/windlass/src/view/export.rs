@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub const SCHEMA: &str = "windlass.export/1";
 
-/// First the head, then every row of every table.
+/// First the head, then every row of every table, then the end.
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "the store writes the lines; only their schema is made of this")]
@@ -22,5 +22,12 @@ pub enum ExportLine {
         table: String,
         /// By the name of the column; bytes are `{"hex": "…"}`.
         row: BTreeMap<String, Value>,
+    },
+    /// An export without it was cut off.
+    End {
+        /// Always true.
+        end: bool,
+        /// How many there are.
+        rows: u64,
     },
 }

@@ -128,7 +128,13 @@ fn what_was_exported_can_be_read_back_into_a_new_state_and_into_no_other() {
     let fresh = Machine::with_project();
     std::fs::copy(machine.repo().join("all.jsonl"), fresh.repo().join("all.jsonl")).unwrap();
     let good = std::fs::read_to_string(fresh.repo().join("all.jsonl")).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    let without = |from: usize, to: usize| [&lines[..from], &lines[to..]].concat().join("\n");
     for (bad, line) in [
+        // As a full disk or a kill leaves it; and one whose middle is gone.
+        (without(lines.len() - 1, lines.len()).as_str(), "it was cut off"),
+        (&without(3, lines.len()), "it was cut off"),
+        (&without(2, 3), "rows were written"),
         ("", "line 1"),
         ("{}\n", "line 1"),
         (&good.replace("\"version\":", "\"version\":9"), "line 1"),
@@ -161,4 +167,7 @@ fn backup_and_export_hold_everything_and_overwrite_nothing() {
     let filed = std::fs::read_to_string(machine.repo().join("all.jsonl")).unwrap();
     assert_eq!(piped.out, filed);
     assert!(filed.contains("\"schema\":\"windlass.export/1\"") && filed.contains("kept"), "{filed}");
+    let left = std::fs::read_dir(machine.repo()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains(".part-")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
