@@ -24,6 +24,14 @@ pub struct Known {
     pub last: Option<Last>,
 }
 
+impl Known {
+    /// The same, with nothing of it in the future.
+    pub fn until(&self, now: Millis) -> Self {
+        let last = self.last.clone().map(|last| Last { at: last.at.min(now), ..last });
+        Self { since: self.since.min(now), last }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Last {
     pub at: Millis,

@@ -3,7 +3,10 @@
 mod ledger;
 mod when;
 
+use std::cmp::Reverse;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use windlass_adapters::files;
 use windlass_core::time::Millis;
@@ -20,6 +23,9 @@ use crate::view::Stamp;
 
 /// Who runs a job when nobody asked for it.
 pub const CLOCK: &str = "clock";
+
+/// The kernel notes when a file was written by a clock that may be so far behind.
+const COARSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Job {
@@ -58,7 +64,8 @@ impl Job {
         When::parse(self.text(schedule), &schedule.timezone).expect("the configuration was checked")
     }
 
-    /// When it is due; a run in the future, after a clock that went back, counts as one just now.
+    /// When it is due; a run in the future, after a clock that went back, counts as one just now. `wait_from` writes
+    /// that down, or it would be just now for ever.
     pub fn next(self, schedule: &Schedule, known: Option<&Known>, now: Millis) -> Option<Millis> {
         let from = known.map_or(now, |known| known.last.as_ref().map_or(known.since, |last| last.at));
         self.when(schedule).next(from.min(now))
@@ -92,13 +99,22 @@ impl Job {
     }
 }
 
-/// A job that is seen for the first time is waited for from now on.
+/// A job that is seen for the first time is waited for from now on, and so is one that ran in the future, by a clock that
+/// was ahead.
 pub fn wait_from(layout: &Layout, now: Millis) -> Result<(), CliError> {
     for job in Job::ALL {
         let ledger = Ledger::of(layout, job);
-        if ledger.read()?.is_none() {
-            ledger.write(&Known { since: now, last: None })?;
+        if ledger.read()?.is_some_and(|known| known.until(now) == known) {
+            continue;
         }
+        // Who is at it writes down itself how it went.
+        let held = match ledger.hold() {
+            Err(error) if error.code == ledger::BUSY => continue,
+            held => held?,
+        };
+        let known = ledger.read()?.unwrap_or(Known { since: now, last: None });
+        ledger.write(&known.until(now))?;
+        drop(held);
     }
     Ok(())
 }
@@ -129,12 +145,16 @@ fn back_up(project: &Project, at: Millis) -> Result<String, CliError> {
     for part in ours(project, |rest| rest.split_once(".db.part-").is_some_and(|(at, _)| is_time(at)))? {
         remove(&part)?;
     }
+    let mut older = copies(project)?;
+    older.reverse();
+    // Those of a clock that was ahead are older all the same than the one that is made now.
+    for copy in older.iter().filter(|copy| modified(copy) >= Some(time(at))) {
+        set_modified(copy, Millis(at.0 - 1))?;
+    }
     let to = folder.join(format!("windlass-{}.db", Stamp(at).to_string().replace(':', "")));
     project.reader()?.backup(&to)?;
-    let mut older = copies(project)?;
-    // Whatever the clock says, the newest is the one that was just made.
-    older.retain(|copy| *copy != to);
-    older.reverse();
+    // It holds what was there when copying began, and nothing of what came while it went on.
+    set_modified(&to, at)?;
     let keep = usize::try_from(project.config.keep.backups).unwrap_or(usize::MAX) - 1;
     let spare = older.len().saturating_sub(keep);
     for old in older.drain(..spare) {
@@ -149,17 +169,30 @@ pub fn copies(project: &Project) -> Result<Vec<PathBuf>, CliError> {
         return Ok(Vec::new());
     }
     let mut found = ours(project, |rest| rest.strip_suffix(".db").is_some_and(is_time))?;
-    found.reverse();
+    found.sort_by_cached_key(|copy| Reverse((modified(copy), copy.clone())));
     Ok(found)
 }
 
 /// Whether nobody has written since the newest copy was made.
 fn newest_is_current(project: &Project) -> bool {
-    let written = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
-    let newest = copies(project).ok().and_then(|copies| written(copies.first()?));
+    let newest = copies(project).ok().and_then(|copies| modified(copies.first()?));
     let database = project.layout.database();
-    let last = written(&database).max(written(&database.with_extension("db-wal")));
-    newest.is_some_and(|copied| last.is_some_and(|last| last < copied))
+    let last = modified(&database).max(modified(&database.with_extension("db-wal")));
+    newest.is_some_and(|copied| last.is_some_and(|last| last + COARSE < copied))
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|found| found.modified()).ok()
+}
+
+fn set_modified(path: &Path, at: Millis) -> Result<(), CliError> {
+    let file = OpenOptions::new().write(true).open(path);
+    let set = file.and_then(|file| file.set_modified(time(at)));
+    set.map_err(|source| CliError::io("set the time of", path, source))
+}
+
+fn time(at: Millis) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(at.0).unwrap_or(0))
 }
 
 /// As we write a time into the name of a file.
@@ -167,7 +200,7 @@ fn is_time(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || "-T.Z".contains(c))
 }
 
-/// Files that we made, by what comes after `windlass-`; the oldest first, since their names are their times.
+/// Files that we made, by what comes after `windlass-`.
 fn ours(project: &Project, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, CliError> {
     let folder = project.layout.backups();
     let entries = std::fs::read_dir(&folder).map_err(|source| CliError::io("read", &folder, source))?;
@@ -178,7 +211,6 @@ fn ours(project: &Project, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>
             found.push(entry.path());
         }
     }
-    found.sort();
     Ok(found)
 }
 

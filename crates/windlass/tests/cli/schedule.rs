@@ -1,5 +1,7 @@
 //! What the factory does by the clock.
 
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
 use serde_json::json;
 
 use crate::common::Machine;
@@ -83,6 +85,58 @@ fn the_clock_copies_only_what_has_changed() {
     forget();
     assert!(due().starts_with("backup: copied to"));
     assert_eq!(copies(&machine).len(), 2);
+}
+
+/// A copy holds what was there when copying began, and copying a large database takes its time.
+#[test]
+fn what_is_written_while_a_copy_is_made_is_not_in_it() {
+    let machine = Machine::with_project();
+    let due = || machine.run(&["schedule", "run", "--due", "--set", "schedule.gc=off"]).out;
+    let forget = || {
+        std::fs::create_dir_all(machine.state().join("schedule")).unwrap();
+        std::fs::write(machine.state().join("schedule/backup.json"), "{\"since\":0,\"last\":null}").unwrap();
+    };
+    forget();
+    assert!(due().starts_with("backup: copied to"));
+    let copy = machine.state().join("backups").join(&copies(&machine)[0]);
+    let name = copy.file_name().unwrap().to_str().unwrap().to_owned();
+    // Its content is of the time in its name, whenever its last byte was written.
+    let modified = copy.metadata().unwrap().modified().unwrap();
+    let millis = modified.duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let stamp = format!("{:.3}", jiff::Timestamp::from_millisecond(i64::try_from(millis).unwrap()).unwrap());
+    assert!(name.contains(&stamp.replace(':', "")), "{name} is of {stamp}");
+}
+
+/// After a clock that was ahead the jobs go on, and the copy that was made last counts as the newest.
+#[test]
+fn a_clock_that_was_ahead_stops_no_job_for_ever() {
+    let machine = Machine::with_project();
+    let schedule = machine.state().join("schedule");
+    std::fs::create_dir_all(&schedule).unwrap();
+    let ahead = "{\"at\":9000000000000,\"took_ms\":1,\"by\":\"clock\",\"failed\":false,\"says\":\"copied\"}";
+    let known = format!("{{\"since\":0,\"last\":{ahead}}}");
+    std::fs::write(schedule.join("backup.json"), known).unwrap();
+    let due = || {
+        let sets = ["--set", "schedule.gc=off", "--set", "schedule.backup=every 1s"];
+        machine.run(&[&["schedule", "run", "--due"], &sets[..]].concat()).out
+    };
+    due();
+    let until = Instant::now() + Duration::from_secs(30);
+    while copies(&machine).is_empty() {
+        assert!(Instant::now() < until, "it is never due again");
+        std::thread::park_timeout(Duration::from_millis(50));
+        due();
+    }
+    // A copy of the time when the clock was ahead is older than one that is made now.
+    let backups = machine.state().join("backups");
+    let future = backups.join("windlass-2255-03-14T160000.000Z.db");
+    std::fs::rename(backups.join(&copies(&machine)[0]), &future).unwrap();
+    let ahead = UNIX_EPOCH + Duration::from_millis(9_000_000_000_000);
+    std::fs::File::options().write(true).open(&future).unwrap().set_modified(ahead).unwrap();
+    machine.run(&["new", "something"]);
+    assert_eq!(machine.run(&["schedule", "run", "backup"]).code, 0);
+    let restored = machine.run(&["restore", "--dry-run"]).out;
+    assert!(!restored.contains("windlass-2255"), "{restored}");
 }
 
 #[test]
