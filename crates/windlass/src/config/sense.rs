@@ -168,6 +168,7 @@ fn labels(config: &Config) -> Result<(), Fault> {
         ("labels.blocked", &labels.blocked),
         ("labels.underspecified", &labels.underspecified),
         ("labels.priority", &labels.priority),
+        ("labels.ignore_deps", &labels.ignore_deps),
         ("labels.needs_review", &labels.needs_review),
         ("labels.abandon", &labels.abandon),
     ];

@@ -119,6 +119,8 @@ fn values_without_sense_are_refused() {
         ("[labels]\nbacklog = \"\"", "labels.backlog"),
         ("[labels]\nblocked = \"a,b\"", "labels.blocked"),
         ("[labels]\nabandon = \"backlog\"", "labels.abandon"),
+        ("[labels]\nignore_deps = \"backlog\"", "labels.ignore_deps"),
+        ("[labels]\nignore_deps = \"a,b\"", "labels.ignore_deps"),
         ("[ci]\nkeep = [\"target\", \"../../x\"]", "ci.keep"),
         ("[ci]\nkeep = [\"/tmp\"]", "ci.keep"),
         ("[ci]\nkeep = [\"\"]", "ci.keep"),
