@@ -1,6 +1,8 @@
 //! Variables for programs: `env:NAME` and `file:PATH` say where a value lies, and a secret is never written down.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use super::explain::{Fault, FaultKind};
 use super::sense;
@@ -36,6 +38,12 @@ pub fn check(table: &str, variables: &Variables) -> Result<(), Fault> {
         if let Some(Lies::Env("") | Lies::File("")) = Lies::read(value) {
             return Err(sense::wrong(&key, value, "followed by a name: \"env:NAME\" or \"file:PATH\""));
         }
+        // The daemon and whoever asks beside it stand in other folders.
+        if let Some(Lies::File(path)) = Lies::read(value)
+            && !Path::new(path).is_absolute()
+        {
+            return Err(sense::wrong(&key, value, "\"file:\" and a path that begins with `/`"));
+        }
         let last = name.rsplit('_').next().unwrap_or_default().to_uppercase();
         let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].contains(&last.as_str());
         if secret && !value.is_empty() && Lies::read(value).is_none() {
@@ -51,18 +59,28 @@ pub fn check(table: &str, variables: &Variables) -> Result<(), Fault> {
 pub fn follow(table: &str, variables: &Variables) -> Result<Variables, Fault> {
     let value = |(name, value): (&String, &String)| {
         let found = match Lies::read(value) {
-            None => Some(value.clone()),
-            Some(Lies::Env(variable)) => std::env::var(variable).ok(),
-            Some(Lies::File(path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
+            None => Ok(value.clone()),
+            Some(Lies::Env(variable)) => std::env::var(variable).map_err(|_| "is not there".to_owned()),
+            Some(Lies::File(path)) => content(path),
         };
-        let missing = || {
-            let what = format!("`{table}.env.{name}` is to come from `{value}`, and that is not there");
+        let missing = |why: String| {
+            let what = format!("`{table}.env.{name}` is to come from `{value}`, and that {why}");
             let kind = FaultKind::NoSecret { remedy: remedy(value) };
             Fault { key: Some(format!("{table}.env")), kind, ..Fault::new(what) }
         };
-        Ok((name.clone(), found.filter(|value| !value.is_empty()).ok_or_else(missing)?))
+        let found = found.and_then(|value| if value.is_empty() { Err("is empty".into()) } else { Ok(value) });
+        Ok((name.clone(), found.map_err(missing)?))
     };
     variables.iter().filter(|(_, value)| !value.is_empty()).map(value).collect()
+}
+
+/// What a file says, or what is wrong with the file.
+fn content(path: &str) -> Result<String, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err("is not there".into()),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
 }
 
 /// The variables of the environment that values lie in.
@@ -101,7 +119,11 @@ mod tests {
         for value in ["file:/nowhere/at/all", "env:NOT_SET_BY_ANYBODY"] {
             let missing = follow("ci", &one("A_KEY", value)).unwrap_err().what;
             assert!(missing.contains("`ci.env.A_KEY`") && missing.contains(value), "{missing}");
+            assert!(missing.ends_with("is not there"), "{missing}");
         }
+        let there = format!("file:{}", folder.path().display());
+        let unreadable = follow("ci", &one("A_KEY", &there)).unwrap_err().what;
+        assert!(unreadable.contains("cannot be read: "), "it is there, and is no file: {unreadable}");
         for (name, value, fine) in [
             ("A_KEY", "sk-1", false),
             ("npm_token", "x", false),
@@ -109,6 +131,10 @@ mod tests {
             ("A_KEY", "env:A_KEY", true),
             ("A_KEY", "", true),
             ("KEYBOARD", "de", true),
+            ("A_KEY", "file:/key", true),
+            ("A_KEY", "file:key", false),
+            ("A_KEY", "file:~/key", false),
+            ("PLAIN", "file:./key", false),
         ] {
             assert_eq!(check("ci", &one(name, value)).is_ok(), fine, "{name}={value}");
         }
