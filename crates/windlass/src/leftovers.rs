@@ -10,6 +10,8 @@ use windlass_engine::Layout;
 
 /// Set for every git process of the project's repository.
 const GIT_DIR: &str = "WINDLASS_GIT_DIR";
+/// Set for the process that does the house jobs of a daemon: the state folder that it does them for.
+pub const HOUSE: &str = "WINDLASS_HOUSE_OF";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
@@ -76,7 +78,8 @@ fn look(state: &Path, given: &Given) -> Option<Leftover> {
     if session.is_some() {
         return Some(Leftover { pid, command: shown(given), folder: session });
     }
-    variable(&given.environment, GIT_DIR).and_then(|value| below(state, value)).map(|_| Leftover {
+    let given_to = |name| variable(&given.environment, name).and_then(|value| below(state, value));
+    given_to(GIT_DIR).or_else(|| given_to(HOUSE)).map(|_| Leftover {
         pid,
         command: shown(given),
         folder: None,
@@ -109,12 +112,13 @@ mod tests {
         let mut session =
             start(SESSION_DIR, &state.path().canonicalize().unwrap().join("sessions/dev-1.1-1"));
         let mut git = start(GIT_DIR, &state.path().canonicalize().unwrap().join("repo.git"));
+        let mut house = start(HOUSE, &state.path().canonicalize().unwrap());
         let mut stranger = start(SESSION_DIR, other.path());
         let mut found: Vec<u32> = find(state.path()).unwrap().iter().map(|left| left.pid).collect();
         found.sort_unstable();
-        let mut wanted = vec![session.id(), git.id()];
+        let mut wanted = vec![session.id(), git.id(), house.id()];
         wanted.sort_unstable();
-        for child in [&mut session, &mut git, &mut stranger] {
+        for child in [&mut session, &mut git, &mut house, &mut stranger] {
             child.kill().unwrap();
             child.wait().unwrap();
         }

@@ -64,6 +64,12 @@ impl Ledger {
         Ok(files::write_json(&self.file("json"), known)?)
     }
 
+    /// How the last run went.
+    pub fn note(&self, last: &Last) -> Result<(), CliError> {
+        let since = self.read()?.map_or(last.at, |known| known.since);
+        self.write(&Known { since, last: Some(last.clone()) })
+    }
+
     /// Nobody else runs the job for as long as this is held.
     pub fn hold(&self) -> Result<File, CliError> {
         files::private_dir(&self.folder)?;
@@ -78,6 +84,11 @@ impl Ledger {
             }
             Err(TryLockError::Error(source)) => Err(CliError::io("lock", &path, source)),
         }
+    }
+
+    /// Whether somebody runs the job now.
+    pub fn is_held(&self) -> bool {
+        self.hold().is_err_and(|error| error.code == BUSY)
     }
 
     fn file(&self, kind: &str) -> PathBuf {

@@ -89,14 +89,19 @@ impl Job {
         };
         let took_ms = windlass_engine::now().since(at).0;
         let last = Last { at, took_ms, by: by.to_owned(), failed, says };
-        let noted = ledger.read().and_then(|known| {
-            let since = known.map_or(at, |known| known.since);
-            ledger.write(&Known { since, last: Some(last.clone()) })
-        });
+        let noted = ledger.note(&last);
         drop(held);
         // What went wrong with the job says more than what went wrong with the note about it.
         done.and(noted).map(|()| last)
     }
+}
+
+/// For a job that was ended from outside, and could not write down itself how it went.
+pub fn note_failure(layout: &Layout, job: Job, says: &str, took: Duration) -> Result<(), CliError> {
+    let took_ms = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
+    let at = windlass_engine::now();
+    let last = Last { at, took_ms, by: CLOCK.to_owned(), failed: true, says: says.to_owned() };
+    Ledger::of(layout, job).note(&last)
 }
 
 /// A job that is seen for the first time is waited for from now on, and so is one that ran in the future, by a clock that

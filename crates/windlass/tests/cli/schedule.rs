@@ -1,10 +1,13 @@
 //! What the factory does by the clock.
 
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::json;
+use windlass_adapters::process::ProcessId;
 
-use crate::common::Machine;
+use crate::common::{Machine, search_path};
 
 fn copies(machine: &Machine) -> Vec<String> {
     let all = std::fs::read_dir(machine.state().join("backups")).into_iter().flatten().flatten();
@@ -186,4 +189,40 @@ fn the_daemon_keeps_the_schedule() {
     assert_eq!(view["jobs"][1]["last"]["by"], "clock", "{view}");
     assert!(!copies(&machine).is_empty());
     assert!(down.out.contains("0 processes left"), "{down:?}");
+}
+
+/// A job removes files: it must not go on when nobody knows of it any more.
+#[test]
+fn the_jobs_of_a_daemon_that_is_killed_end_with_it() {
+    let machine = Machine::with_project();
+    let (bin, note) = (machine.path("bin"), machine.path("worker"));
+    std::fs::create_dir(&bin).unwrap();
+    // The first thing that a job asks hangs.
+    let hangs = format!(
+        "#!/bin/sh\nPATH='{path}'\nif tr '\\0' ' ' < /proc/$PPID/cmdline | grep -q 'schedule run --due'; then\n\
+         echo $PPID > {note}.tmp; mv {note}.tmp {note}; exec sleep 30\nfi\nexec git \"$@\"\n",
+        path = search_path(),
+        note = note.display()
+    );
+    std::fs::write(bin.join("git"), hangs).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut daemon = machine.command(&["up", "--foreground", "--set", "schedule.backup=every 1s"]);
+    daemon.env("PATH", format!("{}:{}", bin.display(), search_path()));
+    let mut daemon = daemon.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !note.exists() {
+        assert!(Instant::now() < until, "no job was begun");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    let pid = std::fs::read_to_string(&note).unwrap().trim().parse().unwrap();
+    let worker = ProcessId::of(pid).expect("it hangs");
+    let known = machine.json(&["doctor", "--quick"])["checks"].to_string();
+    assert!(known.contains("1 at work"), "{known}");
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    while worker.is_alive() {
+        assert!(Instant::now() < until, "the job outlives its daemon");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    assert!(machine.run(&["down"]).out.contains("0 processes left"));
 }
