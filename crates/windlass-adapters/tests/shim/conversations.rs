@@ -62,23 +62,23 @@ fn a_program_that_does_not_listen_and_one_that_is_missing() {
 }
 
 #[test]
-fn a_conversation_takes_messages_as_they_come_and_ends_when_cold() {
-    let session = Session::new(Framing::StreamJson, ECHO).with(|launch| launch.keep_warm_ms = 400);
+fn a_conversation_takes_messages_as_they_come() {
+    let session = Session::new(Framing::StreamJson, ECHO).with(|launch| launch.keep_warm_ms = 60_000);
     session.prepare().say("m1", "quote \" and\nline").spawn();
     until("the first turn", || session.story().contains("ended:m1"));
     let said = Instant::now();
     session.say("m2", "two");
     until("the second turn", || session.story().contains("ended:m2"));
-    assert!(said.elapsed() < Duration::from_millis(350), "the message woke nobody: {:?}", said.elapsed());
-    let exit = session.end();
-    assert_eq!((exit.code, exit.stopped, exit.killed_leftovers), (Some(0), false, 0));
+    assert!(said.elapsed() < Duration::from_secs(20), "the message woke nobody: {:?}", said.elapsed());
+    client::request_stop(&session.folder()).unwrap();
+    assert!(session.end().stopped, "it was warm still");
     assert_eq!(
         session.story(),
         "started delivered:m1 ended:m1:result-false delivered:m2 ended:m2:result-false exited"
     );
     let first = r#"{"message":{"content":[{"text":"quote \" and\nline","type":"text"}],"role":"user"},"type":"user"}"#;
     let got = session.read("got");
-    assert_eq!((got.lines().next(), got.lines().last()), (Some(first), Some("eof")));
+    assert_eq!(got.lines().next(), Some(first));
     let results: Vec<_> = session
         .facts()
         .into_iter()
@@ -89,6 +89,16 @@ fn a_conversation_takes_messages_as_they_come_and_ends_when_cold() {
         .collect();
     assert_eq!((results[1].session_id.as_deref(), results[1].total_cost_usd), (Some("s2"), Some(0.5)));
     assert_eq!(results[1].usage.as_ref().unwrap()["input_tokens"], 2);
+}
+
+#[test]
+fn a_conversation_ends_when_cold() {
+    let session = Session::new(Framing::StreamJson, ECHO).with(|launch| launch.keep_warm_ms = 400);
+    session.prepare().say("m1", "one").spawn();
+    let exit = session.end();
+    assert_eq!((exit.code, exit.stopped, exit.killed_leftovers), (Some(0), false, 0));
+    assert_eq!(session.story(), "started delivered:m1 ended:m1:result-false exited");
+    assert_eq!(session.read("got").lines().last(), Some("eof"));
 }
 
 #[test]

@@ -125,6 +125,9 @@ fn a_line_of_fifty_megabytes_is_cut() {
 #[test]
 fn down_ends_a_process_that_has_hidden_everything() {
     if !windlass_adapters::process::means(std::process::id()).groups {
+        let named = std::env::var("WINDLASS_MAY_SKIP").unwrap_or_default();
+        let may = std::env::var("CI").is_err() || named.split(' ').any(|word| word == "groups");
+        assert!(may, "the system lets us make no control groups, and nothing may be skipped");
         println!("SKIPPED: the system lets us make no control groups");
         return;
     }
