@@ -26,7 +26,14 @@ fn a_good_project_passes_with_one_issue_taken_from_end_to_end() {
     machine.git(&["add", "windlass.toml"]);
     machine.git(&["commit", "-q", "-m", "configure"]);
     let before = machine.json(&["issues", "--all"]);
+    // As an earlier trial leaves it that was ended with Ctrl-C.
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let session = machine.path(&format!("state/windlass/doctor-{}-1/state/sessions/dev-1.1-1", gone.id()));
+    std::fs::create_dir_all(&session).unwrap();
+    let mut left = Command::new("sleep").arg("600").env(SESSION_DIR, &session).spawn().unwrap();
     let view = doctor(&machine, &[], 0);
+    assert!(left.try_wait().unwrap().is_some(), "what it left is ended");
     for name in
         ["git", "clock", "config", "agent", "memory", "disk", "ci", "state", "database", "time", "trial"]
     {
