@@ -56,8 +56,6 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Those that wait or run, oldest first.
     fn open_builds(&self) -> Result<Vec<Build>>;
-    /// Newest first.
-    fn recent_builds(&self, limit: usize) -> Result<Vec<Build>>;
     /// All of one task, the newest first.
     fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>>;
     fn build(&self, id: &BuildId) -> Result<Option<Build>>;

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 use windlass_core::build::{Build, TreeVerdict};
 use windlass_core::id::{BuildId, Recipe, Sha, TaskId};
 
-use super::cell::{count, json, read_json};
+use super::cell::{json, read_json};
 use crate::error::{StoreError, fault};
 
 pub(super) fn save(conn: &Connection, build: &Build) -> Result<(), StoreError> {
@@ -39,10 +39,6 @@ pub(super) fn save_verdict(conn: &Connection, verdict: &TreeVerdict) -> Result<(
 
 pub(super) fn open(conn: &Connection) -> rusqlite::Result<Vec<Build>> {
     list(conn, "WHERE status IN ('waiting', 'running') ORDER BY seq", [])
-}
-
-pub(super) fn recent(conn: &Connection, limit: usize) -> rusqlite::Result<Vec<Build>> {
-    list(conn, "ORDER BY seq DESC LIMIT ?1", [count(limit)])
 }
 
 pub(super) fn of_task(conn: &Connection, task: &TaskId) -> rusqlite::Result<Vec<Build>> {

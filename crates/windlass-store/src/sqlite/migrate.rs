@@ -7,8 +7,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::{StoreError, fault};
 
 /// Step n leads from version n to n + 1. A released step is never edited.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("../../migrations/0001_tables.sql"), include_str!("../../migrations/0002_history.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("../../migrations/0001_tables.sql"),
+    include_str!("../../migrations/0002_history.sql"),
+    include_str!("../../migrations/0003_builds.sql"),
+];
 
 const TRIED: &str = "bring the database up to date";
 

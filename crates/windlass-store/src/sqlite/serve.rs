@@ -145,10 +145,6 @@ impl Store for SqliteStore {
         self.read("list the open builds", builds::open)
     }
 
-    fn recent_builds(&self, limit: usize) -> Result<Vec<Build>> {
-        self.read("list builds", |conn| builds::recent(conn, limit))
-    }
-
     fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>> {
         self.read("list a task's builds", |conn| builds::of_task(conn, task))
     }

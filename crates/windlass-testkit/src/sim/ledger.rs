@@ -128,10 +128,6 @@ impl Store for Ledger {
         self.store.open_builds()
     }
 
-    fn recent_builds(&self, limit: usize) -> Result<Vec<Build>> {
-        self.store.recent_builds(limit)
-    }
-
     fn builds_of(&self, task: &TaskId) -> Result<Vec<Build>> {
         self.store.builds_of(task)
     }

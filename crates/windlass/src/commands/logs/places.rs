@@ -14,9 +14,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::Project;
 
-/// Builds that are looked through for those of a task.
-const BUILDS: usize = 200;
-
 /// Something that grows line by line.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -81,12 +78,11 @@ pub fn of_task(
     task: &Task,
 ) -> Result<Vec<Place>, CliError> {
     if args.ci {
-        let builds = store.recent_builds(BUILDS)?;
-        let of_task = builds.iter().rev().filter(|build| build.task == task.id);
+        let builds = store.builds_of(&task.id)?;
         let folder = project.layout.builds();
         let place =
             |id: &str| Place { name: id.to_owned(), format: Format::Plain, path: folder.join(id).join(LOG) };
-        return Ok(of_task.map(|build| place(build.id.as_str())).collect());
+        return Ok(builds.iter().rev().map(|build| place(build.id.as_str())).collect());
     }
     if args.critic {
         let reviews = (1..=task.reviews).map(|nth| SessionId::review(&task.id, nth));
