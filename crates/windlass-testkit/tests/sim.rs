@@ -4,8 +4,8 @@ use windlass_core::id::IssueNumber;
 use windlass_core::policy::Limits;
 use windlass_core::time::Span;
 use windlass_testkit::sim::{
-    self, Bug, BuildKind, Deed, Depth, EffectFault, Gate, IssuePlan, Lines, MINUTE, Mishap, NoticeFault,
-    Plan, PushKind, ReadFault, Rule, Run, Template, Times, TurnKind,
+    self, Bug, BuildKind, Deed, Depth, EffectFault, Gate, IssuePlan, Lines, LinkFault, MINUTE, Mishap,
+    NoticeFault, Plan, PushKind, ReadFault, Rule, Run, Template, Times, TurnKind,
 };
 
 const THREADS: usize = 2;
@@ -168,6 +168,17 @@ fn regression_a_red_main_does_not_make_the_queue_run_in_circles() {
         ],
     );
     assert_eq!((said(&run, "QueuePaused"), said(&run, "\"MERGED\"")), (1, 1));
+}
+
+/// Each question to a git that fails costs processes and a line in the log: it is asked ever more seldom, and then a person is.
+#[test]
+fn regression_a_git_that_keeps_failing_is_not_asked_in_circles() {
+    let fails =
+        |times: u32| (1..=times).map(|nth| Mishap::Link { nth, how: LinkFault::Failed }).collect::<Vec<_>>();
+    let merged = |times: u32| when(&lives(1, fails(times)), "\"MERGED\"");
+    let late = merged(3) - merged(0);
+    assert!(late >= 35_000, "5, 10 and 20 s are waited for, not {late} ms");
+    assert_eq!(said(&lives(1, fails(12)), "QueuePaused"), 1);
 }
 
 /// The word was handed over before the agent died; its successor was to remember it, and knew nothing of the conversation.

@@ -34,8 +34,8 @@ pub use gate::{Gate, Summary, Times, gate};
 pub use make::plan;
 pub use pairs::{Depth, Swept, sweep};
 pub use plan::{
-    BuildKind, CrashPoint, Deed, EffectFault, IssuePlan, MINUTE, Mishap, NoticeFault, Plan, PushKind,
-    ReadFault, TurnKind,
+    BuildKind, CrashPoint, Deed, EffectFault, IssuePlan, LinkFault, MINUTE, Mishap, NoticeFault, Plan,
+    PushKind, ReadFault, TurnKind,
 };
 pub use probe::{ALL as PROBES, Probes};
 pub use rules::{Broken, Rule};
