@@ -108,7 +108,13 @@ impl TaskId {
 
     /// The issue that the id names.
     pub fn issue(&self) -> Option<IssueNumber> {
-        self.0.split_once('.')?.0.parse().ok().map(IssueNumber)
+        self.parts().map(|(issue, _)| issue)
+    }
+
+    /// The issue, and the how-manieth of its tasks this is.
+    pub fn parts(&self) -> Option<(IssueNumber, u32)> {
+        let (issue, nth) = self.0.split_once('.')?;
+        Some((IssueNumber(issue.parse().ok()?), nth.parse().ok()?))
     }
 
     pub fn as_str(&self) -> &str {

@@ -123,6 +123,10 @@ fn what_git_cannot_save_stays_and_is_named() {
     let shallow = clone("9.3");
     std::fs::write(shallow.join(".git/shallow"), git(&shallow, &["rev-parse", "HEAD"])).unwrap();
     let plain = clone("9.4");
+    let worked = clone("9.5");
+    git(&worked, &["checkout", "-q", "-b", "windlass/9-5"]);
+    git(&worked, &["add", "work"]);
+    git(&worked, &["commit", "-q", "-m", "half of it"]);
 
     let workspaces = check(&doctor(&machine, &["--quick", "--fix"], 0), "workspaces");
     assert_eq!(workspaces["result"], "warn", "{workspaces}");
@@ -134,6 +138,9 @@ fn what_git_cannot_save_stays_and_is_named() {
     let repo = machine.state().join("repo.git");
     let kept = ["--git-dir", repo.to_str().unwrap(), "show", "refs/windlass/rescue/9.4:work"];
     assert_eq!(machine.git(&kept), "9.4", "saved before it was removed");
+    assert!(!worked.exists(), "{workspaces}");
+    let saved = ["--git-dir", repo.to_str().unwrap(), "log", "-1", "--format=%s", "refs/windlass/rescue/9.5"];
+    assert_eq!(machine.git(&saved).trim(), "half of it", "commits and all");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_adapters::git::{BareRepo, Git, Hold, RESCUE};
 use windlass_core::id::TaskId;
+use windlass_core::task::branch_of;
 use windlass_store::Store;
 
 use super::Repair;
@@ -64,8 +65,10 @@ fn clear(
         let held = repo.hold_workspaces(Hold::Clearing)?;
         if is_unowned(store, path)? {
             let name = gc::last(path);
-            // No task says on which branch it worked: whatever it is on is saved.
-            let branch = format!("{}{name}", project.config.dispatch.branch_prefix);
+            // No task says on which branch it worked, only its name.
+            let prefix = &project.config.dispatch.branch_prefix;
+            let branch = TaskId::stored(&name).parts().map(|(issue, nth)| branch_of(prefix, issue, nth));
+            let branch = branch.unwrap_or_else(|| format!("{prefix}{name}"));
             let into = format!("{RESCUE}{name}");
             match gc::clear(&repo, path, &branch, &into, windlass_engine::now())? {
                 Cleared::Gone => {}
