@@ -172,7 +172,7 @@ fn regression_a_red_main_does_not_make_the_queue_run_in_circles() {
 
 /// Each question to a git that fails costs processes and a line in the log: it is asked ever more seldom, and then a person is.
 #[test]
-fn regression_a_git_that_keeps_failing_is_not_asked_in_circles() {
+fn a_git_that_keeps_failing_is_not_asked_in_circles() {
     let fails =
         |times: u32| (1..=times).map(|nth| Mishap::Link { nth, how: LinkFault::Failed }).collect::<Vec<_>>();
     let merged = |times: u32| when(&lives(1, fails(times)), "\"MERGED\"");
