@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 
+use super::capture::wait_readable;
 use super::given::{Given, given};
 
 /// The kernel's mark on a process that was forked and has not started a program since.
@@ -36,14 +37,7 @@ impl ProcessId {
     /// Sleeps until this process has ended; one that is gone already is not waited for.
     pub fn wait_gone(self) -> io::Result<()> {
         let Some(handle) = self.pinned()? else { return Ok(()) };
-        let mut ended = [PollFd::new(&handle, PollFlags::IN)];
-        loop {
-            match rustix::event::poll(&mut ended, None) {
-                Ok(_) => return Ok(()),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        wait_readable(&mut [PollFd::new(&handle, PollFlags::IN)], None).map(drop)
     }
 
     /// A handle on this process and no other; `None` when it is gone.
