@@ -178,23 +178,11 @@ impl State {
     /// Whether the session was told that its last head will not do. Otherwise the same head may be tested and read again:
     /// nothing spoke against it but what a person has mended meanwhile.
     pub fn wants_new_head(&self) -> bool {
-        match self {
-            Self::Revising { feedback, .. } | Self::HandingOff { feedback: Some(feedback), .. } => {
-                feedback.turns_down()
-            }
-            Self::HandingOff { feedback: None, .. }
-            | Self::Dispatched
-            | Self::Running { .. }
-            | Self::AwaitingCi { .. }
-            | Self::AwaitingCritic { .. }
-            | Self::AwaitingSlot { .. }
-            | Self::AwaitingHuman { .. }
-            | Self::Limited { .. }
-            | Self::Queued { .. }
-            | Self::Merged { .. }
-            | Self::Closed { .. }
-            | Self::Abandoned { .. } => false,
-        }
+        matches!(
+            self,
+            Self::Revising { feedback, .. } | Self::HandingOff { feedback: Some(feedback), .. }
+                if feedback.turns_down()
+        )
     }
 
     /// Counts against `parallel`, burns active time, and can go stale.
