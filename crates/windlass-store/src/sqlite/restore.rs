@@ -24,17 +24,11 @@ pub(super) fn restore(state_dir: &Path, copy: &Path, aside: &Path) -> Result<(),
     fs::copy(copy, &other).map_err(io_fault(&other, "copy"))?;
     sync(&other)?;
     // Before the copy is in place: what they hold belongs to the old file.
-    for end in SIDE_FILES {
-        let name = format!("windlass.db{end}");
-        move_if_there(&state_dir.join(&name), &aside.join(&name))?;
-    }
+    move_side_files(state_dir, aside)?;
     // In one step: there is no moment without a database, unless there was none.
     let how = if path.exists() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     if let Err(error) = renameat_with(CWD, &other, CWD, &path, how) {
-        for end in SIDE_FILES {
-            let name = format!("windlass.db{end}");
-            move_if_there(&aside.join(&name), &state_dir.join(&name))?;
-        }
+        move_side_files(aside, state_dir)?;
         return Err(io_fault(&path, "put the copy in place")(error.into()));
     }
     sync(aside)?;
@@ -48,13 +42,18 @@ fn check(copy: &Path) -> Result<(), StoreError> {
     backup::integrity(&conn)
 }
 
-fn move_if_there(from: &Path, to: &Path) -> Result<(), StoreError> {
-    match fs::rename(from, to) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(io_fault(from, "move aside")(error))
+fn move_side_files(from: &Path, to: &Path) -> Result<(), StoreError> {
+    for end in SIDE_FILES {
+        let name = format!("windlass.db{end}");
+        let from = from.join(&name);
+        match fs::rename(&from, to.join(&name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io_fault(&from, "move aside")(error));
+            }
+            Ok(()) | Err(_) => {}
         }
-        Ok(()) | Err(_) => Ok(()),
     }
+    Ok(())
 }
 
 fn sync(path: &Path) -> Result<(), StoreError> {
